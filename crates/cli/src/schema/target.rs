@@ -1,0 +1,179 @@
+//! The target of a schema: a number within a bound, or a label that becomes -1 or +1.
+
+use super::values::{Fault, Levels, Range, number, texts};
+use crate::error::{Error, Result, shown};
+use crate::reader::{Place, Section};
+use dzoa::problem::loss::Targets;
+
+/// What is to be predicted.
+#[derive(Clone, Debug)]
+pub struct Target {
+    /// The column.
+    pub name: String,
+    /// A file of one column beside the rows that holds it.
+    pub file: Option<String>,
+    place: Place,
+    bound: Option<f64>,
+    positive: Option<Match>,
+    negative: Option<Levels>,
+}
+
+#[derive(Clone, Debug)]
+enum Match {
+    Above(f64),
+    Equals(Levels),
+}
+
+/// How the plain labels of a file are written: 0/1 or -1/+1, but not both.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Coding {
+    /// 0 is the negative label.
+    ZeroOne,
+    /// -1 is the negative label.
+    Signs,
+}
+
+impl Target {
+    pub(super) fn read(schema: &Section<'_>, is_libsvm: bool) -> Result<Self> {
+        let node = schema.node("target").or_else(|| schema.node("features"));
+        let Some(place) = node.map(|node| node.place.clone()) else {
+            return Err(schema
+                .error("target", "is missing")
+                .hint("say what is to be predicted: target = { name = \"...\" }"));
+        };
+        let section = schema.section("target")?;
+        let file: Option<String> = section.optional("file")?;
+        // LIBSVM and a file of its own give the target a place; a name is then only for messages.
+        let name = if is_libsvm || file.is_some() {
+            section.or("name", "label".to_string())?
+        } else {
+            section.required("name")?
+        };
+        let is_numeric = section.choice("kind", &["numeric"])?.is_some();
+        let bound = section.positive("bound")?;
+        let positive = read_match(&section, "positive", true)?;
+        let negative = match read_match(&section, "negative", false)? {
+            Some(Match::Equals(levels)) => Some(levels),
+            _ => None,
+        };
+        section.finish()?;
+        if is_numeric && bound.is_none() {
+            return Err(section
+                .error("bound", "is missing")
+                .hint("take the largest possible target from public knowledge"));
+        }
+        if positive.is_some() && (is_numeric || bound.is_some()) {
+            return Err(section
+                .error("positive", "and `bound` exclude each other")
+                .hint("`positive` is for classifiers, `bound` for regression"));
+        }
+        if negative.is_some() && positive.is_none() {
+            return Err(section
+                .error("negative", "needs `positive`")
+                .hint("for example positive = { equals = \"yes\" }"));
+        }
+        if is_libsvm && file.is_some() {
+            return Err(section
+                .error("file", "has no use for LIBSVM files")
+                .hint("the label is the first word of every line"));
+        }
+        Ok(Self {
+            name,
+            file,
+            place,
+            bound,
+            positive,
+            negative,
+        })
+    }
+
+    /// Refuses a target that does not fit the loss.
+    pub fn check(&self, targets: Targets) -> Result<()> {
+        let wrong = |problem: &str, hint: &str| {
+            Err(Error::input(format!("{}: `schema.target` {problem}", self.place)).hint(hint))
+        };
+        match targets {
+            Targets::Real if self.positive.is_some() => wrong(
+                "has `positive`, but the loss is for regression",
+                "use the loss logistic or hinge, or give the target a `bound` instead",
+            ),
+            Targets::Real if self.bound.is_none() => wrong(
+                "has no `bound`, which regression needs",
+                "target = { name = \"...\", kind = \"numeric\", bound = N }, with N from public knowledge",
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    /// The target of one row, and whether it was clipped. `coding` remembers how earlier labels of
+    /// the file were written.
+    pub fn encode(
+        &self,
+        text: &str,
+        targets: Targets,
+        coding: &mut Option<Coding>,
+    ) -> std::result::Result<(f64, bool), Fault> {
+        if targets == Targets::Real {
+            return Ok(Range::Bound(self.bound.unwrap_or(1.0)).apply(number(text)?));
+        }
+        let is_positive = match &self.positive {
+            None => return Ok((plain_sign(text, coding)?, false)),
+            Some(Match::Above(threshold)) => number(text)? > *threshold,
+            Some(Match::Equals(levels)) => levels.position(text).is_some(),
+        };
+        match &self.negative {
+            Some(levels) if !is_positive && levels.position(text).is_none() => {
+                Err(levels.unknown(text, "positive or negative label"))
+            }
+            _ => Ok((if is_positive { 1.0 } else { -1.0 }, false)),
+        }
+    }
+}
+
+/// -1/+1 and 0/1 are both common, but in a file with -1, 0 and 1 nobody knows what 0 means.
+fn plain_sign(text: &str, coding: &mut Option<Coding>) -> std::result::Result<f64, Fault> {
+    let (sign, written) = match text.parse::<f64>() {
+        Ok(1.0) => return Ok(1.0),
+        Ok(0.0) => (-1.0, Coding::ZeroOne),
+        Ok(-1.0) => (-1.0, Coding::Signs),
+        _ => (f64::NAN, Coding::Signs),
+    };
+    if sign.is_nan() || coding.is_some_and(|coding| coding != written) {
+        return Err(Fault::new(
+            format!(
+                "{} is a label value a classifier does not know",
+                shown(text)
+            ),
+            "labels are -1 and 1, or 0 and 1; for others say which are positive: positive = { above = 0 } or { equals = \"yes\" }",
+        ));
+    }
+    *coding = Some(written);
+    Ok(sign)
+}
+
+fn read_match(
+    target: &Section<'_>,
+    key: &'static str,
+    may_be_above: bool,
+) -> Result<Option<Match>> {
+    let section = target.section(key)?;
+    if !section.is_present() {
+        return Ok(None);
+    }
+    let above = match may_be_above {
+        true => section.number("above", f64::is_finite, "a finite number")?,
+        false => None,
+    };
+    let equals = texts(&section, "equals")?;
+    section.finish()?;
+    match (above, equals) {
+        (Some(threshold), None) => Ok(Some(Match::Above(threshold))),
+        (None, Some(labels)) => match Levels::new(labels) {
+            Ok(levels) => Ok(Some(Match::Equals(levels))),
+            Err(twice) => Err(section.error("equals", &format!("holds {} twice", shown(&twice)))),
+        },
+        _ => Err(target
+            .error(key, "needs exactly one condition")
+            .hint("{ above = 0 }, { equals = \"yes\" } or { equals = [\"yes\", \"maybe\"] }")),
+    }
+}

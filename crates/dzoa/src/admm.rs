@@ -1,0 +1,191 @@
+//! Consensus ADMM at one agent: the paper's algorithm box, readable as such.
+//!
+//! ```text
+//! round m = 1..M, starting from beta = gamma = 0:
+//!   1. b        <- primal step on F_k(.; beta^(m-1), gamma^(m-1))                   eq. (fourthprivacya)
+//!   2. beta_k^m <- what is released of b                                            eq. (fourthprivacyb)
+//!   3. exchange beta^m with the neighbours
+//!   4. gamma_kl <- gamma_kl + rho (beta_k^m - beta_l^m) on every edge               eq. (fourthprivacyc)
+//! ```
+
+use crate::lagrangian::Lagrangian;
+use crate::problem::LocalObjective;
+use crate::streams::Streams;
+use crate::zeroth_order::{NonFinite, Workspace};
+use dzoa_privacy::Private;
+use std::sync::Arc;
+
+/// Settings of the outer loop.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Admm {
+    /// rho.
+    pub rho: f64,
+    /// M.
+    pub rounds: u64,
+    /// Count the agent itself in its neighbourhood, as the paper does.
+    pub self_loop: bool,
+    /// Start a primal step at the last release instead of at zero.
+    pub warm_start: bool,
+}
+
+impl Default for Admm {
+    /// The paper's section VI.
+    fn default() -> Self {
+        Self {
+            rho: 4.0,
+            rounds: 200,
+            self_loop: true,
+            warm_start: false,
+        }
+    }
+}
+
+/// Who computes, and when: what randomness is keyed by.
+#[derive(Clone, Copy, Debug)]
+pub struct RoundContext<'a> {
+    /// The agent's name.
+    pub agent: &'a str,
+    /// m, counted from 1.
+    pub round: u64,
+    /// The root of randomness.
+    pub streams: &'a Streams,
+}
+
+/// The result of a primal step, still private.
+#[derive(Debug)]
+pub struct Primal {
+    /// The new primal variable.
+    pub beta: Private,
+    /// Values of the objective that were asked for.
+    pub oracle_calls: u64,
+    /// Whether `u_2` was raised to what the objective can resolve.
+    pub step_raised: bool,
+}
+
+/// A primal step that has no result.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum InnerFailure {
+    /// An iterate was not finite.
+    NonFinite {
+        /// The inner step.
+        step: usize,
+    },
+    /// An exact solve could not be certified.
+    NotCertified {
+        /// The distance to the minimiser that could be certified.
+        distance: f64,
+    },
+}
+
+impl From<NonFinite> for InnerFailure {
+    fn from(NonFinite { step }: NonFinite) -> Self {
+        InnerFailure::NonFinite { step }
+    }
+}
+
+/// A way to minimise `F_k`, exactly or not.
+pub trait PrimalStep: Send {
+    /// One primal update from `start`.
+    fn update(
+        &mut self,
+        lagrangian: &Lagrangian<'_>,
+        start: &[f64],
+        context: &RoundContext<'_>,
+        work: &mut Workspace,
+    ) -> Result<Primal, InnerFailure>;
+}
+
+/// What an agent keeps of one edge: the neighbour's last release, and the dual of the edge.
+///
+/// The dual lives on the edge, not on the agent: with a late or leaving neighbour one dual per agent
+/// gives permanently wrong answers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Edge {
+    /// `beta_l`
+    pub beta: Arc<[f64]>,
+    /// `gamma_kl`
+    pub gamma: Vec<f64>,
+}
+
+/// The state of the recursion at one agent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LocalState {
+    /// `beta_k`: always what was released, never more than that.
+    pub beta: Arc<[f64]>,
+    /// One entry per neighbour, in a fixed order.
+    pub edges: Vec<Edge>,
+}
+
+impl LocalState {
+    /// `beta = gamma = 0`.
+    #[doc(alias = "Algorithm 1, line 1: initialisation")]
+    pub fn zero(dim: usize, degree: usize) -> Self {
+        let zero: Arc<[f64]> = vec![0.0; dim].into();
+        let edge = Edge {
+            beta: zero.clone(),
+            gamma: vec![0.0; dim],
+        };
+        Self {
+            beta: zero,
+            edges: vec![edge; degree],
+        }
+    }
+
+    /// `|N_k|`
+    pub fn neighbourhood(&self, settings: &Admm) -> usize {
+        self.edges.len() + usize::from(settings.self_loop)
+    }
+
+    /// `F_k(.; beta^(m-1), gamma^(m-1))`, whose minimiser is the exact primal update.
+    #[doc(alias = "eqsixtha")]
+    #[doc(alias = "secondprivacy")]
+    #[doc(alias = "fourthprivacya")]
+    pub fn lagrangian<'a>(&self, settings: &Admm, objective: &'a LocalObjective) -> Lagrangian<'a> {
+        let Admm { rho, self_loop, .. } = *settings;
+        let neighbourhood = self.neighbourhood(settings) as f64;
+        // |N_k| beta_k, and once more beta_k where N_k includes k.
+        let own = neighbourhood + f64::from(u8::from(self_loop));
+        let linear = (0..self.beta.len())
+            .map(|p| {
+                let gamma: f64 = self.edges.iter().map(|edge| edge.gamma[p]).sum();
+                let neighbours: f64 = self.edges.iter().map(|edge| edge.beta[p]).sum();
+                gamma - rho * (own * self.beta[p] + neighbours)
+            })
+            .collect();
+        Lagrangian {
+            objective,
+            linear,
+            quadratic: rho * neighbourhood,
+        }
+    }
+
+    /// `gamma_kl += rho (beta_k^m - beta_l^m)` for every edge, from releases of the same round.
+    #[doc(alias = "eqsixthb")]
+    #[doc(alias = "thirdprivacy")]
+    #[doc(alias = "fourthprivacyc")]
+    pub fn dual_update(
+        &mut self,
+        rho: f64,
+        beta: Arc<[f64]>,
+        neighbours: impl Iterator<Item = Arc<[f64]>>,
+    ) {
+        for (edge, theirs) in self.edges.iter_mut().zip(neighbours) {
+            for ((gamma, ours), theirs) in edge.gamma.iter_mut().zip(&*beta).zip(&*theirs) {
+                *gamma += rho * (ours - theirs);
+            }
+            edge.beta = theirs;
+        }
+        self.beta = beta;
+    }
+
+    /// `gamma_k = sum_l gamma_kl`.
+    pub fn gamma(&self) -> Vec<f64> {
+        let mut sum = vec![0.0; self.beta.len()];
+        for edge in &self.edges {
+            sum.iter_mut()
+                .zip(&edge.gamma)
+                .for_each(|(sum, gamma)| *sum += gamma);
+        }
+        sum
+    }
+}

@@ -1,0 +1,388 @@
+//! One agent as a deterministic state machine without input or output.
+//!
+//! A driver asks [`Agent::poll`] what to do next and does it: compute, send, or stop. It hands in
+//! what neighbours sent with [`Agent::handle`]. The same agent runs in a simulation and over a
+//! network; with the same seed both give the same bits.
+
+use crate::admm::{Admm, InnerFailure, LocalState, PrimalStep, RoundContext};
+use crate::lagrangian::Lagrangian;
+use crate::problem::LocalObjective;
+use crate::streams::Streams;
+use crate::trace::Status;
+use crate::zeroth_order::Workspace;
+use dzoa_privacy::{Event, Ledger, Release};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use thiserror::Error;
+
+/// What a driver tells an agent.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// A neighbour's release arrived. Not a [`Release`] of ours: another type, on purpose.
+    Received {
+        /// The neighbour's position in the graph.
+        from: usize,
+        /// Its round.
+        round: u64,
+        /// Its vector.
+        beta: Arc<[f64]>,
+    },
+}
+
+/// What an agent asks of its driver.
+#[derive(Debug)]
+pub enum Output {
+    /// Call [`Agent::compute`]. Asked again until it is done.
+    Compute,
+    /// Send this to every neighbour.
+    Send(Envelope),
+    /// The run is over.
+    Done(Status),
+}
+
+/// A release on its way to the neighbours.
+#[derive(Clone, Debug)]
+pub struct Envelope {
+    /// The sender's position in the graph.
+    pub from: usize,
+    /// m.
+    pub round: u64,
+    /// The vector, charged and released.
+    pub beta: Release,
+}
+
+/// A message that an honest neighbour would not have sent.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum ProtocolError {
+    /// Not a neighbour.
+    #[error("agent {from} is not a neighbour")]
+    NotANeighbour {
+        /// Who.
+        from: usize,
+    },
+    /// A vector of another length.
+    #[error("agent {from} sent {got} values in round {round}, expected {expected}")]
+    WrongDimension {
+        /// Who.
+        from: usize,
+        /// Its round.
+        round: u64,
+        /// Values sent.
+        got: usize,
+        /// Values expected.
+        expected: usize,
+    },
+    /// NaN or infinity.
+    #[error("agent {from} sent a value that is not finite in round {round}")]
+    NonFinite {
+        /// Who.
+        from: usize,
+        /// Its round.
+        round: u64,
+    },
+    /// Further ahead than an honest neighbour can be.
+    #[error("agent {from} sent round {round} while this agent is in round {ours}")]
+    TooFarAhead {
+        /// Who.
+        from: usize,
+        /// Its round.
+        round: u64,
+        /// Our round.
+        ours: u64,
+    },
+    /// Two different vectors for one round.
+    #[error("agent {from} sent two different vectors for round {round}")]
+    Equivocation {
+        /// Who.
+        from: usize,
+        /// The round.
+        round: u64,
+    },
+}
+
+/// Which estimate an agent reports; all are functions of its releases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Average {
+    /// The last release.
+    None,
+    /// The mean of the releases of the second half of the rounds.
+    LastHalf,
+}
+
+/// Everything that makes an agent.
+pub struct Setup {
+    /// Its position in the graph.
+    pub index: usize,
+    /// Its name.
+    pub name: String,
+    /// The neighbours' positions, in the fixed order of every sum over them.
+    pub neighbours: Vec<usize>,
+    /// Outer loop.
+    pub settings: Admm,
+    /// `f_k`.
+    pub objective: LocalObjective,
+    /// Inner loop.
+    pub step: Box<dyn PrimalStep>,
+    /// How every release is charged.
+    pub event: Event,
+    /// Which estimate it reports.
+    pub average: Average,
+    /// The root of its randomness.
+    pub streams: Streams,
+}
+
+/// One agent. See the [module](self).
+pub struct Agent {
+    setup: Setup,
+    state: LocalState,
+    ledger: Ledger,
+    round: u64,
+    phase: Phase,
+    /// The release of the current round, once computed.
+    released: Option<Release>,
+    /// Per neighbour: its release of the current round, and of the next.
+    received: Vec<[Option<Arc<[f64]>>; 2]>,
+    outbox: VecDeque<Output>,
+    late_sum: Vec<f64>,
+    oracle_calls: u64,
+    step_raised: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Ready,
+    Waiting,
+    Over,
+}
+
+impl Agent {
+    /// An agent before its first round.
+    pub fn new(setup: Setup) -> Self {
+        let (dim, degree) = (setup.objective.data.dim(), setup.neighbours.len());
+        Self {
+            state: LocalState::zero(dim, degree),
+            ledger: Ledger::default(),
+            round: 1,
+            phase: if setup.settings.rounds == 0 {
+                Phase::Over
+            } else {
+                Phase::Ready
+            },
+            released: None,
+            received: vec![[None, None]; degree],
+            outbox: VecDeque::new(),
+            late_sum: vec![0.0; dim],
+            oracle_calls: 0,
+            step_raised: false,
+            setup,
+        }
+    }
+
+    /// What to do next; `None` while waiting for neighbours. Never blocks.
+    pub fn poll(&mut self) -> Option<Output> {
+        self.outbox
+            .pop_front()
+            .or((self.phase == Phase::Ready).then_some(Output::Compute))
+    }
+
+    /// The primal step of the current round, its charge and its release.
+    #[doc(alias = "fourthprivacyb")]
+    #[doc(alias = "firstprivacy")]
+    #[doc(alias = "Algorithm 1, line 11: the primal update")]
+    pub fn compute(&mut self, work: &mut Workspace) {
+        if self.phase != Phase::Ready {
+            return;
+        }
+        let Setup {
+            settings,
+            objective,
+            step,
+            name,
+            streams,
+            ..
+        } = &mut self.setup;
+        let lagrangian = self.state.lagrangian(settings, objective);
+        let zero;
+        let start = if settings.warm_start {
+            &*self.state.beta
+        } else {
+            zero = vec![0.0; self.state.beta.len()];
+            &zero
+        };
+        let context = RoundContext {
+            agent: name,
+            round: self.round,
+            streams,
+        };
+        match step.update(&lagrangian, start, &context, work) {
+            Err(failure) => self.fail(failure),
+            Ok(primal) => {
+                self.oracle_calls += primal.oracle_calls;
+                self.step_raised |= primal.step_raised;
+                // Charge before releasing: what was not written down cannot leave.
+                let receipt = self.ledger.charge(self.setup.event);
+                let release = primal
+                    .beta
+                    .release(receipt)
+                    .expect("agents are built with events that need no added noise");
+                self.outbox.push_back(Output::Send(Envelope {
+                    from: self.setup.index,
+                    round: self.round,
+                    beta: release.clone(),
+                }));
+                self.released = Some(release);
+                self.phase = Phase::Waiting;
+                self.advance();
+            }
+        }
+    }
+
+    /// Takes in what a neighbour sent. Repetitions and old rounds are ignored.
+    pub fn handle(&mut self, input: Input) -> Result<(), ProtocolError> {
+        let Input::Received { from, round, beta } = input;
+        let position = self
+            .setup
+            .neighbours
+            .iter()
+            .position(|&neighbour| neighbour == from)
+            .ok_or(ProtocolError::NotANeighbour { from })?;
+        let expected = self.state.beta.len();
+        if beta.len() != expected {
+            let got = beta.len();
+            return Err(ProtocolError::WrongDimension {
+                from,
+                round,
+                got,
+                expected,
+            });
+        }
+        if !beta.iter().all(|value| value.is_finite()) {
+            return Err(ProtocolError::NonFinite { from, round });
+        }
+        if round < self.round {
+            return Ok(());
+        }
+        let ahead = (round - self.round) as usize;
+        let ours = self.round;
+        let slot = self.received[position]
+            .get_mut(ahead)
+            .ok_or(ProtocolError::TooFarAhead { from, round, ours })?;
+        match slot {
+            Some(known) if **known != *beta => {
+                return Err(ProtocolError::Equivocation { from, round });
+            }
+            Some(_) => {}
+            None => *slot = Some(beta),
+        }
+        self.advance();
+        Ok(())
+    }
+
+    /// Once every neighbour's release of this round is here: the dual update, and the next round.
+    #[doc(alias = "Algorithm 1, lines 3 and 4: sharing and the dual update")]
+    fn advance(&mut self) {
+        let complete = self.received.iter().all(|[current, _]| current.is_some());
+        if self.phase != Phase::Waiting || !complete {
+            return;
+        }
+        let Some(release) = self.released.take() else {
+            return;
+        };
+        let theirs = self.received.iter_mut().filter_map(|slots| {
+            let current = slots[0].take();
+            slots[0] = slots[1].take();
+            current
+        });
+        self.state
+            .dual_update(self.setup.settings.rho, release.values().clone(), theirs);
+        if self.round > self.setup.settings.rounds / 2 {
+            self.late_sum
+                .iter_mut()
+                .zip(&*self.state.beta)
+                .for_each(|(sum, beta)| *sum += beta);
+        }
+        if self.round == self.setup.settings.rounds {
+            self.finish(Status::Finished);
+        } else {
+            self.round += 1;
+            self.phase = Phase::Ready;
+        }
+    }
+
+    fn fail(&mut self, failure: InnerFailure) {
+        let (agent, round) = (self.setup.name.clone(), self.round);
+        self.finish(match failure {
+            InnerFailure::NonFinite { step } => Status::NonFinite { agent, round, step },
+            InnerFailure::NotCertified { distance } => Status::NotCertified {
+                agent,
+                round,
+                distance,
+            },
+        });
+    }
+
+    fn finish(&mut self, status: Status) {
+        self.phase = Phase::Over;
+        self.outbox.push_back(Output::Done(status));
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.setup.name
+    }
+
+    /// The last release, `beta_k`.
+    pub fn beta(&self) -> &[f64] {
+        &self.state.beta
+    }
+
+    /// The estimate it reports: the last release, or the mean of the later ones.
+    pub fn estimate(&self) -> Vec<f64> {
+        let half = self.setup.settings.rounds / 2;
+        // `round` is the one in progress; the last one stays in place when the run is over.
+        let done = if self.phase == Phase::Over {
+            self.round
+        } else {
+            self.round - 1
+        };
+        match self.setup.average {
+            Average::LastHalf if done > half => self
+                .late_sum
+                .iter()
+                .map(|sum| sum / (done - half) as f64)
+                .collect(),
+            _ => self.state.beta.to_vec(),
+        }
+    }
+
+    /// `gamma_k`.
+    pub fn gamma(&self) -> Vec<f64> {
+        self.state.gamma()
+    }
+
+    /// The neighbours' positions.
+    pub fn neighbours(&self) -> &[usize] {
+        &self.setup.neighbours
+    }
+
+    /// What was charged.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// Values of the objective asked for so far.
+    pub fn oracle_calls(&self) -> u64 {
+        self.oracle_calls
+    }
+
+    /// Whether `u_2` was ever raised to what the objective can resolve.
+    pub fn step_raised(&self) -> bool {
+        self.step_raised
+    }
+
+    /// `F_k` as the next round would minimise it: what a measurement of the inner noise freezes.
+    pub fn frozen_lagrangian(&self) -> Lagrangian<'_> {
+        self.state
+            .lagrangian(&self.setup.settings, &self.setup.objective)
+    }
+}

@@ -1,0 +1,169 @@
+//! The exact primal step: `argmin F_k`, with a proof of how near it came.
+//!
+//! `F_k = weight sum_i loss_i(x_i'b) + G(b)` with `G` the penalty plus the Lagrangian's linear and
+//! quadratic part, which is `2q`-strongly convex for `q = rho |N_k|`. The dual
+//!
+//! ```text
+//! max_a  -weight sum_i loss_i*(a_i) - G*(-weight X'a)
+//! ```
+//!
+//! is climbed one coordinate at a time (Shalev-Shwartz and Zhang 2014). The primal point is
+//! `b(a) = argmax -weight (X'a)'b - G(b)`, a prox, so that the duality gap is
+//! `weight sum_i [loss_i(z_i) + loss_i*(a_i) - a_i z_i]`: a sum of small non-negative terms without
+//! cancellation. Strong convexity turns it into a distance: `||b - b*|| <= sqrt(gap/q)`.
+//! It works the same for smooth losses and for losses with kinks.
+
+use crate::admm::{InnerFailure, Primal, PrimalStep, RoundContext};
+use crate::lagrangian::Lagrangian;
+use crate::problem::EmpiricalRisk;
+use crate::streams::FastRng;
+use crate::zeroth_order::Workspace;
+use dzoa_privacy::Private;
+use rand::{RngExt, SeedableRng};
+
+/// Passes over the rows between two looks at the certificate.
+const PASSES_PER_CHECK: usize = 4;
+/// Passes after which a solve is given up.
+const MOST_PASSES: usize = 40_000;
+
+/// Solves an agent's primal problem to within `tolerance` of its minimiser.
+pub struct Exact {
+    risk: EmpiricalRisk,
+    tolerance: f64,
+    norms_squared: Vec<f64>,
+    /// The duals of the last solve: the next problem is close to it.
+    duals: Vec<f64>,
+    order: Vec<usize>,
+    shuffle: FastRng,
+}
+
+impl Exact {
+    /// A solver for one agent. Without a tolerance: 1e-10, or 1e-7 for a loss with kinks, whose gap
+    /// cannot be resolved further in double precision.
+    pub fn new(risk: EmpiricalRisk, tolerance: Option<f64>) -> Self {
+        let rows = &risk.samples.rows;
+        let smooth = risk.loss.curvature(0.0, 1.0).is_some();
+        Self {
+            tolerance: tolerance.unwrap_or(if smooth { 1e-10 } else { 1e-7 }),
+            norms_squared: (0..rows.count()).map(|i| rows.norm_squared(i)).collect(),
+            duals: vec![0.0; rows.count()],
+            order: (0..rows.count()).collect(),
+            // The order of the coordinates is no secret and needs no seed.
+            shuffle: FastRng::seed_from_u64(0),
+            risk,
+        }
+    }
+
+    /// The minimiser and a certified bound on the distance to it.
+    pub fn solve(&mut self, lagrangian: &Lagrangian<'_>) -> Result<(Vec<f64>, f64), InnerFailure> {
+        let mut best = f64::INFINITY;
+        for pass in 0..MOST_PASSES {
+            if pass % PASSES_PER_CHECK == 0 {
+                let (b, distance) = self.certify(lagrangian);
+                if distance <= self.tolerance {
+                    return Ok((b, distance));
+                }
+                if distance.is_nan() {
+                    return Err(InnerFailure::NonFinite { step: pass });
+                }
+                best = best.min(distance);
+            }
+            self.pass(lagrangian);
+        }
+        Err(InnerFailure::NotCertified { distance: best })
+    }
+
+    /// `b(a)`, and the bound `sqrt(gap/q)`, from the duals alone.
+    fn certify(&self, lagrangian: &Lagrangian<'_>) -> (Vec<f64>, f64) {
+        let EmpiricalRisk {
+            samples,
+            loss,
+            weight,
+        } = &self.risk;
+        let mut b = vec![0.0; lagrangian.linear.len()];
+        samples.rows.add_transposed(&self.duals, &mut b);
+        self.primal_point(lagrangian, &mut b);
+        let gap: f64 = (0..samples.count())
+            .map(|i| loss.fenchel_gap(samples.rows.dot(i, &b), self.duals[i], samples.targets[i]))
+            .sum();
+        (b, (weight * gap / lagrangian.quadratic).sqrt())
+    }
+
+    /// Turns `X'a` into `b(a) = prox(-(linear + weight X'a)/2q)`.
+    fn primal_point(&self, lagrangian: &Lagrangian<'_>, v: &mut [f64]) {
+        let shrink = 0.5 / lagrangian.quadratic;
+        for (v, linear) in v.iter_mut().zip(&lagrangian.linear) {
+            *v = -(linear + self.risk.weight * *v) * shrink;
+        }
+        lagrangian.objective.penalty.prox(v, shrink);
+    }
+
+    /// One pass of dual coordinate ascent over all rows in random order.
+    fn pass(&mut self, lagrangian: &Lagrangian<'_>) {
+        for i in (1..self.order.len()).rev() {
+            self.order.swap(i, self.shuffle.random_range(0..=i));
+        }
+        let mut sums = vec![0.0; lagrangian.linear.len()];
+        self.risk
+            .samples
+            .rows
+            .add_transposed(&self.duals, &mut sums);
+        let mut b = sums.clone();
+        self.primal_point(lagrangian, &mut b);
+        let EmpiricalRisk {
+            samples,
+            loss,
+            weight,
+        } = &self.risk;
+        let penalty = &lagrangian.objective.penalty;
+        let shrink = 0.5 / lagrangian.quadratic;
+        for &i in &self.order {
+            let y = samples.targets[i];
+            let kappa = weight * self.norms_squared[i] * shrink;
+            let z = samples.rows.dot(i, &b);
+            let dual = if kappa > 0.0 {
+                loss.dual_prox(z + kappa * self.duals[i], kappa, y)
+            } else {
+                loss.slope(z, y)
+            };
+            let change = dual - self.duals[i];
+            if change == 0.0 {
+                continue;
+            }
+            self.duals[i] = dual;
+            let mut grouped = false;
+            samples.rows.visit(i, |p, x| {
+                sums[p] += change * x;
+                let v = -(lagrangian.linear[p] + weight * sums[p]) * shrink;
+                match penalty.prox_coordinate(p, v, shrink) {
+                    Some(value) => b[p] = value,
+                    None => grouped = true,
+                }
+            });
+            if grouped {
+                b.copy_from_slice(&sums);
+                for (v, linear) in b.iter_mut().zip(&lagrangian.linear) {
+                    *v = -(linear + weight * *v) * shrink;
+                }
+                penalty.prox(&mut b, shrink);
+            }
+        }
+    }
+}
+
+impl PrimalStep for Exact {
+    fn update(
+        &mut self,
+        lagrangian: &Lagrangian<'_>,
+        _start: &[f64],
+        _context: &RoundContext<'_>,
+        _work: &mut Workspace,
+    ) -> Result<Primal, InnerFailure> {
+        let (b, _) = self.solve(lagrangian)?;
+        Ok(Primal {
+            beta: Private::new(b),
+            oracle_calls: 0,
+            step_raised: false,
+        })
+    }
+}

@@ -1,0 +1,400 @@
+//! The network: who talks to whom, and the matrices that Theorem 3 needs.
+
+use crate::streams::FastRng;
+use faer::{Mat, Side};
+use petgraph::algo::tarjan_scc;
+use petgraph::graph::UnGraph;
+use petgraph::visit::EdgeRef;
+use rand::{Rng, RngExt};
+use rustworkx_core::generators as generate;
+use std::collections::HashMap;
+use thiserror::Error;
+
+/// A network that cannot be used.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum GraphError {
+    /// No agents.
+    #[error("a network needs at least one agent")]
+    Empty,
+    /// Two agents of the same name.
+    #[error("two agents are called `{0}`")]
+    DuplicateName(String),
+    /// An edge names an agent that is not there.
+    #[error("edge `{0}` - `{1}` names the unknown agent `{2}`")]
+    UnknownName(String, String, String),
+    /// An edge from an agent to itself.
+    #[error("agent `{0}` has an edge to itself")]
+    SelfEdge(String),
+    /// The same edge twice.
+    #[error("edge `{0}` - `{1}` occurs twice")]
+    DuplicateEdge(String, String),
+    /// Some agent cannot be reached.
+    #[error("the network is not connected: `{0}` cannot reach `{1}`")]
+    Disconnected(String, String),
+    /// A topology that needs another number of agents.
+    #[error("topology {topology} needs {needs} agents, not {agents}")]
+    WrongSize {
+        /// The topology.
+        topology: &'static str,
+        /// What it needs.
+        needs: String,
+        /// What there is.
+        agents: usize,
+    },
+    /// A parameter outside its range.
+    #[error("{0}")]
+    Parameter(String),
+    /// Random graphs of these parameters are almost never connected.
+    #[error("{tries} random {topology} graphs over {agents} agents were all disconnected")]
+    NeverConnected {
+        /// The topology.
+        topology: &'static str,
+        /// Agents.
+        agents: usize,
+        /// Draws made.
+        tries: usize,
+    },
+}
+
+/// Network shapes that can be made for any number of agents.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Topology {
+    /// The five agents of Figure 1: a ring and the chord 2-4.
+    Paper,
+    /// A cycle.
+    Ring,
+    /// A line.
+    Path,
+    /// One hub.
+    Star,
+    /// Everybody with everybody.
+    Complete,
+    /// The most nearly square grid.
+    Grid,
+    /// Every edge with probability p.
+    ErdosRenyi {
+        /// Probability of an edge.
+        p: f64,
+    },
+    /// Watts and Strogatz: a ring of k nearest neighbours, each edge rewired with probability p.
+    SmallWorld {
+        /// Even number of ring neighbours.
+        k: usize,
+        /// Probability of rewiring.
+        p: f64,
+    },
+    /// Points in the unit square, joined when closer than the radius.
+    Geometric {
+        /// The radius.
+        radius: f64,
+    },
+}
+
+/// A connected undirected graph of named agents.
+///
+/// ```
+/// use dzoa::graph::Graph;
+/// let names = ["a", "b", "c"].map(String::from).to_vec();
+/// let graph = Graph::from_names(names, &[("a", "b"), ("b", "c")])?;
+/// assert_eq!(graph.neighbours(1), [0, 2]);
+/// assert_eq!(graph.neighbourhood(1, true), 3); // the paper counts the agent itself
+/// # Ok::<(), dzoa::graph::GraphError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Graph {
+    names: Vec<String>,
+    neighbours: Vec<Vec<usize>>,
+}
+
+impl Graph {
+    /// A graph from names and edges between names.
+    pub fn from_names<S: AsRef<str>>(
+        names: Vec<String>,
+        edges: &[(S, S)],
+    ) -> Result<Self, GraphError> {
+        let index: HashMap<&str, usize> = names
+            .iter()
+            .enumerate()
+            .map(|(i, name)| (name.as_str(), i))
+            .collect();
+        let find = |a: &str, b: &str, name: &str| {
+            index.get(name).copied().ok_or_else(|| {
+                GraphError::UnknownName(a.to_string(), b.to_string(), name.to_string())
+            })
+        };
+        let edges = edges
+            .iter()
+            .map(|(a, b)| {
+                let (a, b) = (a.as_ref(), b.as_ref());
+                Ok((find(a, b, a)?, find(a, b, b)?))
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        Self::from_edges(names, &edges)
+    }
+
+    /// A graph from names and edges between their positions.
+    pub fn from_edges(names: Vec<String>, edges: &[(usize, usize)]) -> Result<Self, GraphError> {
+        if names.is_empty() {
+            return Err(GraphError::Empty);
+        }
+        let mut seen = HashMap::new();
+        for name in &names {
+            if seen.insert(name, ()).is_some() {
+                return Err(GraphError::DuplicateName(name.clone()));
+            }
+        }
+        let mut graph = UnGraph::<(), ()>::with_capacity(names.len(), edges.len());
+        let nodes: Vec<_> = names.iter().map(|_| graph.add_node(())).collect();
+        let mut neighbours = vec![Vec::new(); names.len()];
+        for &(a, b) in edges {
+            let name = |i: usize| names.get(i).cloned().unwrap_or_else(|| format!("#{i}"));
+            if a.max(b) >= names.len() {
+                return Err(GraphError::UnknownName(name(a), name(b), name(a.max(b))));
+            }
+            if a == b {
+                return Err(GraphError::SelfEdge(name(a)));
+            }
+            if neighbours[a].contains(&b) {
+                return Err(GraphError::DuplicateEdge(name(a), name(b)));
+            }
+            neighbours[a].push(b);
+            neighbours[b].push(a);
+            graph.add_edge(nodes[a], nodes[b], ());
+        }
+        let components = tarjan_scc(&graph);
+        if let [first, second, ..] = components.as_slice() {
+            let name = |node: petgraph::graph::NodeIndex| names[node.index()].clone();
+            return Err(GraphError::Disconnected(name(first[0]), name(second[0])));
+        }
+        // A fixed order of neighbours fixes the order of every sum over them.
+        neighbours.iter_mut().for_each(|list| list.sort_unstable());
+        Ok(Self { names, neighbours })
+    }
+
+    /// A graph of the given shape. Random shapes are drawn again until they are connected.
+    pub fn generate(
+        topology: Topology,
+        names: Vec<String>,
+        rng: &mut FastRng,
+    ) -> Result<Self, GraphError> {
+        const TRIES: usize = 200;
+        let agents = names.len();
+        if agents == 0 {
+            return Err(GraphError::Empty);
+        }
+        let size = |topology, needs: &str| {
+            Err(GraphError::WrongSize {
+                topology,
+                needs: needs.into(),
+                agents,
+            })
+        };
+        let probability = |p: f64| {
+            let message = format!("the probability p must lie between 0 and 1, not {p}");
+            if (0.0..=1.0).contains(&p) {
+                Ok(())
+            } else {
+                Err(GraphError::Parameter(message))
+            }
+        };
+        let random = match topology {
+            Topology::Paper if agents != 5 => return size("paper", "5"),
+            Topology::Ring if agents < 3 => return size("ring", "at least 3"),
+            Topology::ErdosRenyi { p } => probability(p).map(|()| Some("erdos-renyi"))?,
+            Topology::SmallWorld { k, p } => {
+                probability(p)?;
+                if k < 2 || k % 2 == 1 || k >= agents {
+                    return Err(GraphError::Parameter(format!(
+                        "small-world needs an even k of at least 2 and below the number of agents \
+                         ({agents}), not {k}"
+                    )));
+                }
+                Some("small-world")
+            }
+            Topology::Geometric { radius } => {
+                if !(radius > 0.0 && radius.is_finite()) {
+                    return Err(GraphError::Parameter(format!(
+                        "the radius must be above 0, not {radius}"
+                    )));
+                }
+                Some("geometric")
+            }
+            _ => None,
+        };
+        for _ in 0..TRIES {
+            let graph = Self::from_edges(names.clone(), &edges(topology, agents, rng));
+            match (graph, random) {
+                (Err(GraphError::Disconnected(..)), Some(_)) => {}
+                (graph, _) => return graph,
+            }
+        }
+        let topology = random.unwrap_or_default();
+        Err(GraphError::NeverConnected {
+            topology,
+            agents,
+            tries: TRIES,
+        })
+    }
+
+    /// K.
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Never true: a graph has an agent.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// The agents' names.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The neighbours of agent k, without k, in ascending order.
+    pub fn neighbours(&self, k: usize) -> &[usize] {
+        &self.neighbours[k]
+    }
+
+    /// `|N_k|`: the degree, and one more with the paper's self-loops.
+    pub fn neighbourhood(&self, k: usize, self_loop: bool) -> usize {
+        self.neighbours[k].len() + usize::from(self_loop)
+    }
+
+    /// Every edge once, the smaller position first.
+    pub fn edges(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        (0..self.len()).flat_map(move |a| {
+            self.neighbours[a]
+                .iter()
+                .filter(move |&&b| a < b)
+                .map(move |&b| (a, b))
+        })
+    }
+
+    /// `L+ = D + A (+ 2I)`, the signless Laplacian; with self-loops as in the paper.
+    #[doc(alias = "L+")]
+    pub fn signless_laplacian(&self, self_loop: bool) -> Mat<f64> {
+        let diagonal = if self_loop { 2.0 } else { 0.0 };
+        self.matrix(1.0, diagonal)
+    }
+
+    /// `L- = D - A`, the Laplacian. Self-loops cancel in it.
+    #[doc(alias = "L-")]
+    pub fn laplacian(&self) -> Mat<f64> {
+        self.matrix(-1.0, 0.0)
+    }
+
+    /// `H = (L+ + L-)/2 = D (+ I)`, the diagonal of the neighbourhood sizes.
+    #[doc(alias = "H")]
+    pub fn neighbourhood_matrix(&self, self_loop: bool) -> Mat<f64> {
+        0.5 * (self.signless_laplacian(self_loop) + self.laplacian())
+    }
+
+    /// `lambda_max(L+)` and the smallest non-zero eigenvalue of `L-`, for Theorem 3.
+    ///
+    /// `None` for a single agent, whose Laplacian is zero, or where the eigenvalues did not converge.
+    pub fn extreme_eigenvalues(&self, self_loop: bool) -> Option<(f64, f64)> {
+        let plus = self
+            .signless_laplacian(self_loop)
+            .self_adjoint_eigenvalues(Side::Lower)
+            .ok()?;
+        let minus = self
+            .laplacian()
+            .self_adjoint_eigenvalues(Side::Lower)
+            .ok()?;
+        // A connected graph has exactly one zero eigenvalue; they come in ascending order.
+        Some((*plus.last()?, *minus.get(1)?))
+    }
+
+    fn matrix(&self, off_diagonal: f64, extra: f64) -> Mat<f64> {
+        let mut matrix = Mat::zeros(self.len(), self.len());
+        for k in 0..self.len() {
+            matrix[(k, k)] = self.neighbours[k].len() as f64 + extra;
+            for &l in &self.neighbours[k] {
+                matrix[(k, l)] = off_diagonal;
+            }
+        }
+        matrix
+    }
+}
+
+fn edges(topology: Topology, agents: usize, rng: &mut FastRng) -> Vec<(usize, usize)> {
+    type Any = UnGraph<(), ()>;
+    let collect = |graph: Any| {
+        graph
+            .edge_references()
+            .map(|edge| (edge.source().index(), edge.target().index()))
+            .collect()
+    };
+    const SIZES: &str = "sizes and parameters are checked before";
+    match topology {
+        Topology::Paper => vec![(0, 1), (1, 2), (2, 3), (3, 4), (4, 0), (1, 3)],
+        Topology::Ring => {
+            collect(generate::cycle_graph(Some(agents), None, || (), || (), false).expect(SIZES))
+        }
+        Topology::Path => {
+            collect(generate::path_graph(Some(agents), None, || (), || (), false).expect(SIZES))
+        }
+        Topology::Star => collect(
+            generate::star_graph(Some(agents), None, || (), || (), false, false).expect(SIZES),
+        ),
+        Topology::Complete => {
+            collect(generate::complete_graph(Some(agents), None, || (), || ()).expect(SIZES))
+        }
+        Topology::Grid => {
+            let rows = (1..=agents.isqrt())
+                .rev()
+                .find(|r| agents % r == 0)
+                .unwrap_or(1);
+            let columns = agents / rows;
+            collect(
+                generate::grid_graph(Some(rows), Some(columns), None, || (), || (), false)
+                    .expect(SIZES),
+            )
+        }
+        Topology::ErdosRenyi { p } => collect(
+            generate::gnp_random_graph(agents, p, Some(rng.next_u64()), || (), || ()).expect(SIZES),
+        ),
+        Topology::Geometric { radius } => {
+            let graph: UnGraph<Vec<f64>, ()> = generate::random_geometric_graph(
+                agents,
+                radius,
+                2,
+                None,
+                2.0,
+                Some(rng.next_u64()),
+                || (),
+            )
+            .expect(SIZES);
+            graph
+                .edge_references()
+                .map(|e| (e.source().index(), e.target().index()))
+                .collect()
+        }
+        Topology::SmallWorld { k, p } => small_world(agents, k, p, rng),
+    }
+}
+
+/// Watts and Strogatz (1998); the graph crates at hand have no generator for it.
+fn small_world(agents: usize, k: usize, p: f64, rng: &mut FastRng) -> Vec<(usize, usize)> {
+    let order = |a: usize, b: usize| (a.min(b), a.max(b));
+    let mut edges = std::collections::BTreeSet::new();
+    for step in 1..=k / 2 {
+        for a in 0..agents {
+            edges.insert(order(a, (a + step) % agents));
+        }
+    }
+    for step in 1..=k / 2 {
+        for a in 0..agents {
+            let old = order(a, (a + step) % agents);
+            if rng.random::<f64>() < p {
+                let target = rng.random_range(0..agents);
+                if target != a && !edges.contains(&order(a, target)) {
+                    edges.remove(&old);
+                    edges.insert(order(a, target));
+                }
+            }
+        }
+    }
+    edges.into_iter().collect()
+}

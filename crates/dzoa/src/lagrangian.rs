@@ -1,0 +1,56 @@
+//! `F_k`, the augmented Lagrangian of one agent in one round.
+
+use crate::problem::{LocalObjective, Objective, Probe, Scratch};
+
+/// `F_k(b) = f_k(b) + linear'b + quadratic ||b||^2` with
+/// `linear = gamma_k - rho (|N_k| beta_k + sum_{l in N_k} beta_l)` and `quadratic = rho |N_k|`.
+///
+/// Only the data term of `f_k` holds data. Everything else is in closed form, so that the two-point
+/// difference never subtracts two large numbers.
+pub struct Lagrangian<'a> {
+    /// `f_k`
+    pub objective: &'a LocalObjective,
+    /// The linear part.
+    pub linear: Vec<f64>,
+    /// `rho |N_k|`
+    pub quadratic: f64,
+}
+
+impl Objective for Lagrangian<'_> {
+    fn dim(&self) -> usize {
+        self.linear.len()
+    }
+
+    fn value(&self, b: &[f64]) -> f64 {
+        let closed: f64 = b
+            .iter()
+            .zip(&self.linear)
+            .map(|(b, linear)| b * (linear + self.quadratic * b))
+            .sum();
+        self.objective.data.value(b) + self.objective.penalty.value(b) + closed
+    }
+
+    fn shortest_step(&self, b: &[f64]) -> f64 {
+        self.objective.data.shortest_step(b)
+    }
+
+    fn quotients(&self, probe: &Probe<'_>, scratch: &mut Scratch, out: &mut [f64]) {
+        self.objective.data.quotients(probe, scratch, out);
+        self.objective.penalty.add_quotients(probe, out);
+        let Probe {
+            point,
+            u1,
+            u2,
+            directions,
+        } = *probe;
+        for p in 0..point.len() {
+            // linear'nu2 + quadratic (2 (b + u1 nu1)'nu2 + u2 nu2'nu2), one feature at a time
+            let (nu1, nu2) = directions.feature(p);
+            let constant = self.linear[p] + 2.0 * self.quadratic * point[p];
+            let (first, second) = (2.0 * self.quadratic * u1, self.quadratic * u2);
+            for ((out, nu1), nu2) in out.iter_mut().zip(nu1).zip(nu2) {
+                *out += nu2 * (constant + first * nu1 + second * nu2);
+            }
+        }
+    }
+}

@@ -1,0 +1,390 @@
+//! Rows of features, dense or sparse, behind one type.
+
+use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul};
+use thiserror::Error;
+
+/// Rows of features that do not fit together.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum DataError {
+    /// The number of values is not a multiple of the width.
+    #[error("{values} values do not fill rows of width {width}")]
+    Ragged {
+        /// Values given.
+        values: usize,
+        /// Columns wanted.
+        width: usize,
+    },
+    /// No columns.
+    #[error("rows need at least one column")]
+    NoColumns,
+    /// A sparse entry outside the width.
+    #[error("row {row} has an entry in column {column}, but there are only {width} columns")]
+    OutOfRange {
+        /// Row, counted from 0.
+        row: usize,
+        /// Column, counted from 0.
+        column: usize,
+        /// Columns there are.
+        width: usize,
+    },
+    /// As many targets as rows are needed.
+    #[error("{targets} targets for {rows} rows")]
+    Targets {
+        /// Targets given.
+        targets: usize,
+        /// Rows given.
+        rows: usize,
+    },
+    /// A value that is not a finite number.
+    #[error("row {row} holds a value that is not finite")]
+    NonFinite {
+        /// Row, counted from 0.
+        row: usize,
+    },
+}
+
+/// A matrix of rows: dense (row-major) or compressed sparse rows. Nothing outside this file needs to
+/// know which.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rows {
+    count: usize,
+    width: usize,
+    storage: Storage,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Storage {
+    Dense(Vec<f64>),
+    Sparse {
+        starts: Vec<usize>,
+        columns: Vec<u32>,
+        values: Vec<f64>,
+    },
+}
+
+impl Rows {
+    /// Dense rows, one after the other.
+    ///
+    /// ```
+    /// let rows = dzoa::problem::data::Rows::dense(2, vec![1.0, 2.0, 3.0, 4.0])?;
+    /// assert_eq!((rows.count(), rows.width()), (2, 2));
+    /// # Ok::<(), dzoa::problem::data::DataError>(())
+    /// ```
+    pub fn dense(width: usize, values: Vec<f64>) -> Result<Self, DataError> {
+        if width == 0 {
+            return Err(DataError::NoColumns);
+        }
+        if values.len() % width != 0 {
+            return Err(DataError::Ragged {
+                values: values.len(),
+                width,
+            });
+        }
+        if let Some(at) = values.iter().position(|v| !v.is_finite()) {
+            return Err(DataError::NonFinite { row: at / width });
+        }
+        Ok(Self {
+            count: values.len() / width,
+            width,
+            storage: Storage::Dense(values),
+        })
+    }
+
+    /// Sparse rows, each a list of (column, value).
+    pub fn sparse(
+        width: usize,
+        rows: impl IntoIterator<Item = Vec<(usize, f64)>>,
+    ) -> Result<Self, DataError> {
+        if width == 0 {
+            return Err(DataError::NoColumns);
+        }
+        let (mut starts, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+        for (row, mut entries) in rows.into_iter().enumerate() {
+            entries.sort_by_key(|&(column, _)| column);
+            for (column, value) in entries {
+                if column >= width || u32::try_from(column).is_err() {
+                    return Err(DataError::OutOfRange { row, column, width });
+                }
+                if !value.is_finite() {
+                    return Err(DataError::NonFinite { row });
+                }
+                columns.push(column as u32);
+                values.push(value);
+            }
+            starts.push(values.len());
+        }
+        Ok(Self {
+            count: starts.len() - 1,
+            width,
+            storage: Storage::Sparse {
+                starts,
+                columns,
+                values,
+            },
+        })
+    }
+
+    /// Number of rows.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Number of columns.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Whether the rows are stored sparse.
+    pub fn is_sparse(&self) -> bool {
+        matches!(self.storage, Storage::Sparse { .. })
+    }
+
+    /// Stored entries: all of them, or the non-zeros.
+    pub fn stored(&self) -> usize {
+        match &self.storage {
+            Storage::Dense(values) | Storage::Sparse { values, .. } => values.len(),
+        }
+    }
+
+    /// Calls `visit(column, value)` for the stored entries of one row.
+    #[inline]
+    pub fn visit(&self, row: usize, mut visit: impl FnMut(usize, f64)) {
+        match &self.storage {
+            Storage::Dense(values) => {
+                let row = &values[row * self.width..][..self.width];
+                row.iter()
+                    .enumerate()
+                    .for_each(|(column, &value)| visit(column, value));
+            }
+            Storage::Sparse {
+                starts,
+                columns,
+                values,
+            } => {
+                let range = starts[row]..starts[row + 1];
+                for (&column, &value) in columns[range.clone()].iter().zip(&values[range]) {
+                    visit(column as usize, value);
+                }
+            }
+        }
+    }
+
+    /// `x_row' b`.
+    pub fn dot(&self, row: usize, b: &[f64]) -> f64 {
+        let mut sum = 0.0;
+        self.visit(row, |column, value| sum += value * b[column]);
+        sum
+    }
+
+    /// `||x_row||^2`.
+    pub fn norm_squared(&self, row: usize) -> f64 {
+        let mut sum = 0.0;
+        self.visit(row, |_, value| sum += value * value);
+        sum
+    }
+
+    /// `out = X b`.
+    pub fn times(&self, b: &[f64], out: &mut [f64]) {
+        for (row, out) in out.iter_mut().enumerate() {
+            *out = self.dot(row, b);
+        }
+    }
+
+    /// `out += X' weights`.
+    pub fn add_transposed(&self, weights: &[f64], out: &mut [f64]) {
+        for (row, &weight) in weights.iter().enumerate() {
+            self.visit(row, |column, value| out[column] += weight * value);
+        }
+    }
+
+    /// `out = X block` for a block of `columns` vectors stored feature by feature
+    /// (`block[p * columns + c]`); `out[row * columns + c]`.
+    ///
+    /// This is the one product of an inner step. Directions lie next to each other so that dense and
+    /// sparse rows, the losses and the regularisers all run along contiguous memory.
+    pub fn products(&self, block: &[f64], columns: usize, out: &mut [f64]) {
+        match &self.storage {
+            Storage::Dense(values) => matmul(
+                MatMut::from_row_major_slice_mut(out, self.count, columns),
+                Accum::Replace,
+                MatRef::from_row_major_slice(values, self.count, self.width),
+                MatRef::from_row_major_slice(block, self.width, columns),
+                1.0,
+                // Agents run in parallel; a product inside one of them stays on its core.
+                Par::Seq,
+            ),
+            Storage::Sparse {
+                starts,
+                columns: indices,
+                values,
+            } => {
+                for (row, out) in out.chunks_exact_mut(columns).enumerate() {
+                    out.fill(0.0);
+                    let range = starts[row]..starts[row + 1];
+                    for (&p, &value) in indices[range.clone()].iter().zip(&values[range]) {
+                        let line = &block[p as usize * columns..][..columns];
+                        out.iter_mut()
+                            .zip(line)
+                            .for_each(|(out, nu)| *out += value * nu);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The rows with these numbers, in this order.
+    pub fn select(&self, rows: &[usize]) -> Self {
+        let storage = match &self.storage {
+            Storage::Dense(values) => Storage::Dense(
+                rows.iter()
+                    .flat_map(|&row| &values[row * self.width..][..self.width])
+                    .copied()
+                    .collect(),
+            ),
+            Storage::Sparse {
+                starts,
+                columns,
+                values,
+            } => {
+                let (mut new_starts, mut new_columns, mut new_values) = (vec![0], vec![], vec![]);
+                for &row in rows {
+                    let range = starts[row]..starts[row + 1];
+                    new_columns.extend_from_slice(&columns[range.clone()]);
+                    new_values.extend_from_slice(&values[range]);
+                    new_starts.push(new_values.len());
+                }
+                Storage::Sparse {
+                    starts: new_starts,
+                    columns: new_columns,
+                    values: new_values,
+                }
+            }
+        };
+        Self {
+            count: rows.len(),
+            width: self.width,
+            storage,
+        }
+    }
+
+    /// The same rows, stored dense. For tests and small problems: a9a must never be densified.
+    pub fn to_dense(&self) -> Self {
+        let mut values = vec![0.0; self.count * self.width];
+        for row in 0..self.count {
+            self.visit(row, |column, value| {
+                values[row * self.width + column] += value
+            });
+        }
+        Self {
+            count: self.count,
+            width: self.width,
+            storage: Storage::Dense(values),
+        }
+    }
+
+    /// The same rows, stored sparse.
+    pub fn to_sparse(&self) -> Self {
+        let rows = (0..self.count).map(|row| {
+            let mut entries = Vec::new();
+            self.visit(row, |column, value| {
+                if value != 0.0 {
+                    entries.push((column, value));
+                }
+            });
+            entries
+        });
+        Self::sparse(self.width, rows).expect("the entries come from valid rows")
+    }
+
+    /// Adds a constant column of ones at the end: before the rows are put into the unit ball, or
+    /// c1 grows by sqrt 2.
+    pub fn with_constant_column(&self) -> Self {
+        let width = self.width + 1;
+        let storage = match &self.storage {
+            Storage::Dense(values) => Storage::Dense(
+                values
+                    .chunks_exact(self.width)
+                    .flat_map(|row| row.iter().copied().chain([1.0]))
+                    .collect(),
+            ),
+            Storage::Sparse {
+                starts,
+                columns,
+                values,
+            } => {
+                let (mut new_starts, mut new_columns, mut new_values) = (vec![0], vec![], vec![]);
+                for row in starts.windows(2) {
+                    new_columns.extend_from_slice(&columns[row[0]..row[1]]);
+                    new_values.extend_from_slice(&values[row[0]..row[1]]);
+                    new_columns.push(self.width as u32);
+                    new_values.push(1.0);
+                    new_starts.push(new_values.len());
+                }
+                Storage::Sparse {
+                    starts: new_starts,
+                    columns: new_columns,
+                    values: new_values,
+                }
+            }
+        };
+        Self {
+            count: self.count,
+            width,
+            storage,
+        }
+    }
+
+    /// Divides every row by `max(1, ||row||)`.
+    pub fn into_unit_ball(mut self) -> Self {
+        for row in 0..self.count {
+            let norm = self.norm_squared(row).sqrt();
+            if norm > 1.0 {
+                let range = match &self.storage {
+                    Storage::Dense(_) => row * self.width..(row + 1) * self.width,
+                    Storage::Sparse { starts, .. } => starts[row]..starts[row + 1],
+                };
+                let (Storage::Dense(values) | Storage::Sparse { values, .. }) = &mut self.storage;
+                values[range].iter_mut().for_each(|value| *value /= norm);
+            }
+        }
+        self
+    }
+}
+
+/// One agent's private data set `D_k = (X_k, y_k)`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Samples {
+    /// `X_k`.
+    pub rows: Rows,
+    /// `y_k`.
+    pub targets: Vec<f64>,
+}
+
+impl Samples {
+    /// Rows with one finite target each.
+    pub fn new(rows: Rows, targets: Vec<f64>) -> Result<Self, DataError> {
+        if targets.len() != rows.count() {
+            return Err(DataError::Targets {
+                targets: targets.len(),
+                rows: rows.count(),
+            });
+        }
+        if let Some(row) = targets.iter().position(|y| !y.is_finite()) {
+            return Err(DataError::NonFinite { row });
+        }
+        Ok(Self { rows, targets })
+    }
+
+    /// `N_k`.
+    pub fn count(&self) -> usize {
+        self.targets.len()
+    }
+
+    /// The samples with these numbers, in this order.
+    pub fn select(&self, rows: &[usize]) -> Self {
+        Self {
+            rows: self.rows.select(rows),
+            targets: rows.iter().map(|&row| self.targets[row]).collect(),
+        }
+    }
+}

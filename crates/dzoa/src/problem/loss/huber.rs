@@ -1,0 +1,69 @@
+use super::{Epigraph, Loss};
+
+/// Huber's loss with the factor 1/2: `r^2/2` up to `delta`, `delta |r| - delta^2/2` beyond. c1 = delta.
+#[derive(Clone, Copy, Debug)]
+pub struct Huber {
+    /// Where the parabola turns into a line.
+    pub delta: f64,
+}
+
+impl Default for Huber {
+    fn default() -> Self {
+        Self { delta: 1.0 }
+    }
+}
+
+impl Loss for Huber {
+    fn name(&self) -> &'static str {
+        "huber"
+    }
+
+    fn value(&self, z: f64, y: f64) -> f64 {
+        // With c the residual clipped to [-delta, delta]: c r - c^2/2 on both branches.
+        let r = z - y;
+        let c = r.clamp(-self.delta, self.delta);
+        c * (r - 0.5 * c)
+    }
+
+    #[inline]
+    fn difference(&self, z: f64, step: f64, y: f64) -> f64 {
+        let r = z - y;
+        let c = r.clamp(-self.delta, self.delta);
+        let moved = (r + step).clamp(-self.delta, self.delta);
+        c * step + (moved - c) * (r + step - 0.5 * (moved + c))
+    }
+
+    fn slope(&self, z: f64, y: f64) -> f64 {
+        (z - y).clamp(-self.delta, self.delta)
+    }
+
+    fn curvature(&self, z: f64, y: f64) -> Option<f64> {
+        Some(if (z - y).abs() <= self.delta {
+            1.0
+        } else {
+            0.0
+        })
+    }
+
+    fn lipschitz(&self) -> Option<f64> {
+        Some(self.delta)
+    }
+
+    fn dual_prox(&self, w: f64, kappa: f64, y: f64) -> f64 {
+        ((w - y) / (1.0 + kappa)).clamp(-self.delta, self.delta)
+    }
+
+    fn fenchel_gap(&self, z: f64, a: f64, y: f64) -> f64 {
+        let r = z - y;
+        let edge = r.clamp(-self.delta, self.delta);
+        if edge == r {
+            0.5 * (r - a) * (r - a)
+        } else {
+            (edge - a) * (r - 0.5 * (edge + a))
+        }
+    }
+
+    fn epigraph(&self, _y: f64) -> Option<Epigraph> {
+        Some(Epigraph::Huber(self.delta))
+    }
+}

@@ -1,0 +1,100 @@
+use super::{Epigraph, Loss, Targets};
+
+/// `log(1 + exp(-y z))` with targets -1 and +1: logistic regression. c1 = 1.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Logistic;
+
+/// `1/(1 + exp(-v))`, accurate in both tails.
+fn sigmoid(v: f64) -> f64 {
+    1.0 / (1.0 + (-v).exp())
+}
+
+/// `log(1 + exp(v))`.
+fn softplus(v: f64) -> f64 {
+    v.max(0.0) + (-v.abs()).exp().ln_1p()
+}
+
+impl Loss for Logistic {
+    fn name(&self) -> &'static str {
+        "logistic"
+    }
+
+    fn value(&self, z: f64, y: f64) -> f64 {
+        softplus(-y * z)
+    }
+
+    #[inline]
+    fn difference(&self, z: f64, step: f64, y: f64) -> f64 {
+        let (margin, change) = (y * z, y * step);
+        if change < -30.0 {
+            // A step this long cancels nothing, and its exponential could overflow.
+            return softplus(-margin - change) - softplus(-margin);
+        }
+        (sigmoid(-margin) * (-change).exp_m1()).ln_1p()
+    }
+
+    fn slope(&self, z: f64, y: f64) -> f64 {
+        -y * sigmoid(-y * z)
+    }
+
+    fn curvature(&self, z: f64, y: f64) -> Option<f64> {
+        Some(sigmoid(y * z) * sigmoid(-y * z))
+    }
+
+    fn lipschitz(&self) -> Option<f64> {
+        Some(1.0)
+    }
+
+    fn targets(&self) -> Targets {
+        Targets::Signs
+    }
+
+    fn dual_prox(&self, w: f64, kappa: f64, y: f64) -> f64 {
+        // The margin v of the prox solves v - kappa sigmoid(-v) = y w: Newton, kept inside a bracket.
+        let target = y * w;
+        let (mut low, mut high) = (target, target + kappa);
+        let mut v = (target + 0.5 * kappa).clamp(low, high);
+        for _ in 0..60 {
+            let p = sigmoid(-v);
+            let excess = v - kappa * p - target;
+            if excess > 0.0 {
+                high = v;
+            } else {
+                low = v;
+            }
+            let newton = v - excess / (1.0 + kappa * p * (1.0 - p));
+            let next = if newton > low && newton < high {
+                newton
+            } else {
+                0.5 * (low + high)
+            };
+            if (next - v).abs() <= f64::EPSILON * v.abs().max(f64::EPSILON) {
+                break;
+            }
+            v = next;
+        }
+        -y * sigmoid(-v)
+    }
+
+    fn fenchel_gap(&self, z: f64, a: f64, y: f64) -> f64 {
+        // The relative entropy of two coins.
+        let p = (-y * a).clamp(0.0, 1.0);
+        let (s, not_s) = (sigmoid(-y * z), sigmoid(y * z));
+        let excess = p - s;
+        let heads = if p > 0.0 {
+            p * (excess / s).ln_1p()
+        } else {
+            0.0
+        };
+        let tails = if p < 1.0 {
+            (1.0 - p) * (-excess / not_s).ln_1p()
+        } else {
+            0.0
+        };
+        (heads + tails).max(0.0)
+    }
+
+    fn epigraph(&self, _y: f64) -> Option<Epigraph> {
+        Some(Epigraph::Logistic)
+    }
+}

@@ -1,0 +1,291 @@
+//! What is minimised: eq. (1), `sum_k scale_k sum_j loss(x_kj, y_kj; b) + eta R(b)`.
+
+pub mod data;
+pub mod loss;
+pub mod partition;
+pub mod regularizer;
+pub mod synthetic;
+
+use data::Samples;
+use loss::{Loss, Sample};
+use regularizer::{Penalty, Regularizer};
+use std::sync::Arc;
+
+/// How the samples of one agent are weighted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// `1/N_k`: eq. (1), and everything that has a guarantee.
+    Mean,
+    /// 1: the paper's simulations.
+    Sum,
+}
+
+/// A whole distributed problem.
+#[derive(Clone, Debug)]
+pub struct Problem {
+    /// The loss of one sample.
+    pub loss: Arc<dyn Loss>,
+    /// R.
+    pub regularizer: Regularizer,
+    /// eta.
+    pub eta: f64,
+    /// How samples are weighted.
+    pub scale: Scale,
+    /// Whether the last column is a constant that is not regularised.
+    pub intercept: bool,
+    /// Every agent's data, `D_k`.
+    pub agents: Vec<Arc<Samples>>,
+}
+
+impl Problem {
+    /// P, the number of columns.
+    pub fn dim(&self) -> usize {
+        self.agents.first().map_or(0, |agent| agent.rows.width())
+    }
+
+    /// `scale_k`: the weight of one sample of agent `k`.
+    pub fn sample_weight(&self, k: usize) -> f64 {
+        match self.scale {
+            Scale::Mean => 1.0 / self.agents[k].count() as f64,
+            Scale::Sum => 1.0,
+        }
+    }
+
+    /// `strength R(b)`, with the intercept left out.
+    pub fn penalty(&self, strength: f64) -> Penalty {
+        Penalty {
+            regularizer: self.regularizer.clone(),
+            weight: strength,
+            penalized: self.dim() - usize::from(self.intercept),
+        }
+    }
+
+    /// `f_k` of eqs. (2) to (4): one agent's data term and its share `eta/K` of the regulariser.
+    #[doc(alias = "secondeq")]
+    #[doc(alias = "thirdeq")]
+    #[doc(alias = "convergence3")]
+    #[doc(alias = "sim2")]
+    pub fn local(&self, k: usize) -> LocalObjective {
+        LocalObjective {
+            data: Arc::new(self.risk(k)),
+            penalty: self.penalty(self.eta / self.agents.len() as f64),
+        }
+    }
+
+    /// The data term of `f_k`.
+    pub fn risk(&self, k: usize) -> EmpiricalRisk {
+        EmpiricalRisk {
+            samples: self.agents[k].clone(),
+            loss: self.loss.clone(),
+            weight: self.sample_weight(k),
+        }
+    }
+
+    /// The centralised objective, eq. (1), or eq. (sim1) under the sum scale.
+    #[doc(alias = "firsteq")]
+    #[doc(alias = "sim1")]
+    pub fn value(&self, b: &[f64]) -> f64 {
+        let data: f64 = (0..self.agents.len())
+            .map(|k| {
+                let samples = &self.agents[k];
+                let sum: f64 = (0..samples.count())
+                    .map(|i| self.loss.value(samples.rows.dot(i, b), samples.targets[i]))
+                    .sum();
+                self.sample_weight(k) * sum
+            })
+            .sum();
+        data + self.penalty(self.eta).value(b)
+    }
+}
+
+/// A batch of directions `nu1_j, nu2_j`, feature by feature: the J values of `nu1` for feature p,
+/// then the J values of `nu2`, next to each other.
+#[derive(Clone, Debug, Default)]
+pub struct Directions {
+    count: usize,
+    values: Vec<f64>,
+}
+
+impl Directions {
+    /// Makes room for J directions in P dimensions.
+    pub fn resize(&mut self, features: usize, count: usize) {
+        self.count = count;
+        self.values.resize(features * 2 * count, 0.0);
+    }
+
+    /// J.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// All values, to be filled.
+    pub fn values_mut(&mut self) -> &mut [f64] {
+        &mut self.values
+    }
+
+    /// All values as a block of 2 J columns.
+    pub fn block(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// `(nu1_j[p])_j` and `(nu2_j[p])_j`.
+    #[inline]
+    pub fn feature(&self, p: usize) -> (&[f64], &[f64]) {
+        self.values[p * 2 * self.count..][..2 * self.count].split_at(self.count)
+    }
+}
+
+/// A question to an objective: how does it change from `b + u1 nu1_j` along `u2 nu2_j`, for every j?
+#[derive(Clone, Copy, Debug)]
+pub struct Probe<'a> {
+    /// b.
+    pub point: &'a [f64],
+    /// `u_{1,t}`
+    pub u1: f64,
+    /// `u_{2,t}`
+    pub u2: f64,
+    /// The directions.
+    pub directions: &'a Directions,
+}
+
+/// Buffers that the inner loop reuses.
+#[derive(Clone, Debug, Default)]
+pub struct Scratch {
+    fitted: Vec<f64>,
+    products: Vec<f64>,
+    here: Vec<f64>,
+    there: Vec<f64>,
+}
+
+/// A function that the zeroth-order loop can ask for values: an agent's data term, or all of `F_k`.
+pub trait Objective: Send + Sync {
+    /// P.
+    fn dim(&self) -> usize;
+
+    /// `f(b)`.
+    fn value(&self, b: &[f64]) -> f64;
+
+    /// The shortest step whose difference is still meaningful at `b`. A function that is only known
+    /// by its values loses the digits of shorter ones; a known one has no such limit.
+    fn shortest_step(&self, b: &[f64]) -> f64 {
+        1e-8 * b.iter().fold(1.0, |largest: f64, b| largest.max(b.abs()))
+    }
+
+    /// `out[j] = [f(b + u1 nu1_j + u2 nu2_j) - f(b + u1 nu1_j)]/u2` for the whole batch. As given
+    /// here it asks for two values a direction; a known function does better.
+    fn quotients(&self, probe: &Probe<'_>, scratch: &mut Scratch, out: &mut [f64]) {
+        let Probe {
+            point,
+            u1,
+            u2,
+            directions,
+        } = *probe;
+        for (j, out) in out.iter_mut().enumerate() {
+            scratch.here.clear();
+            scratch.there.clear();
+            for p in 0..point.len() {
+                let (nu1, nu2) = directions.feature(p);
+                let here = point[p] + u1 * nu1[j];
+                scratch.here.push(here);
+                scratch.there.push(here + u2 * nu2[j]);
+            }
+            *out = (self.value(&scratch.there) - self.value(&scratch.here)) / u2;
+        }
+    }
+}
+
+/// `weight sum_j loss(x_j'b, y_j)`: the data term of a linear model.
+#[derive(Clone, Debug)]
+pub struct EmpiricalRisk {
+    /// `D_k`
+    pub samples: Arc<Samples>,
+    /// The loss.
+    pub loss: Arc<dyn Loss>,
+    /// `scale_k`
+    pub weight: f64,
+}
+
+impl Objective for EmpiricalRisk {
+    fn dim(&self) -> usize {
+        self.samples.rows.width()
+    }
+
+    fn value(&self, b: &[f64]) -> f64 {
+        let Samples { rows, targets } = &*self.samples;
+        let sum: f64 = (0..targets.len())
+            .map(|i| self.loss.value(rows.dot(i, b), targets[i]))
+            .sum();
+        self.weight * sum
+    }
+
+    fn shortest_step(&self, _b: &[f64]) -> f64 {
+        0.0
+    }
+
+    fn quotients(&self, probe: &Probe<'_>, scratch: &mut Scratch, out: &mut [f64]) {
+        let Probe {
+            point,
+            u1,
+            u2,
+            directions,
+        } = *probe;
+        let Samples { rows, targets } = &*self.samples;
+        let count = directions.count();
+        scratch.fitted.resize(targets.len(), 0.0);
+        scratch.products.resize(targets.len() * 2 * count, 0.0);
+        rows.times(point, &mut scratch.fitted);
+        rows.products(directions.block(), 2 * count, &mut scratch.products);
+        out.fill(0.0);
+        for (i, product) in scratch.products.chunks_exact(2 * count).enumerate() {
+            let (first, second) = product.split_at(count);
+            let sample = Sample {
+                z: scratch.fitted[i],
+                y: targets[i],
+                u1,
+                u2,
+                first,
+                second,
+            };
+            self.loss.add_differences(sample, out);
+        }
+        out.iter_mut().for_each(|out| *out *= self.weight / u2);
+    }
+}
+
+/// An objective of which only values are known.
+///
+/// ```
+/// use dzoa::problem::{BlackBox, Objective};
+/// let bowl = BlackBox::new(2, |b: &[f64]| b.iter().map(|b| (b - 1.0).powi(2)).sum());
+/// assert_eq!(bowl.value(&[1.0, 3.0]), 4.0);
+/// ```
+pub struct BlackBox<F> {
+    dim: usize,
+    function: F,
+}
+
+impl<F: Fn(&[f64]) -> f64 + Send + Sync> BlackBox<F> {
+    /// A function of `dim` variables.
+    pub fn new(dim: usize, function: F) -> Self {
+        Self { dim, function }
+    }
+}
+
+impl<F: Fn(&[f64]) -> f64 + Send + Sync> Objective for BlackBox<F> {
+    fn dim(&self) -> usize {
+        self.dim
+    }
+
+    fn value(&self, b: &[f64]) -> f64 {
+        (self.function)(b)
+    }
+}
+
+/// `f_k`: what holds data, and what does not. The split matters: only the first part is private.
+#[derive(Clone)]
+pub struct LocalObjective {
+    /// The data term.
+    pub data: Arc<dyn Objective>,
+    /// `(eta/K) R(b)`.
+    pub penalty: Penalty,
+}

@@ -1,0 +1,267 @@
+//! Regularisers `R(b)`, and the penalty `(eta/K) R(b)` that an agent minimises with its loss.
+
+use super::Probe;
+use super::loss::absolute_difference;
+
+/// A convex function of the coefficients that holds no data.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Regularizer {
+    /// `||b||_1`
+    L1,
+    /// `1/2 ||b||^2`
+    L2,
+    /// `r ||b||_1 + (1 - r)/2 ||b||^2`
+    ElasticNet {
+        /// r, between 0 and 1.
+        l1_ratio: f64,
+    },
+    /// `sum_g sqrt(|g|) ||b_g||` over disjoint groups of columns.
+    GroupL1 {
+        /// Column indices of each group; columns in no group are not regularised.
+        groups: Vec<Vec<usize>>,
+    },
+    /// Nothing.
+    None,
+}
+
+/// `weight R(b)` on the first `penalized` coordinates; an intercept comes last and is left alone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Penalty {
+    /// R.
+    pub regularizer: Regularizer,
+    /// `eta/K` at an agent, `eta` at the reference.
+    pub weight: f64,
+    /// How many leading coordinates are penalised.
+    pub penalized: usize,
+}
+
+impl Regularizer {
+    /// The weights of the l1 and the squared l2 part, where the regulariser is separable.
+    fn separable(&self) -> Option<(f64, f64)> {
+        match *self {
+            Regularizer::L1 => Some((1.0, 0.0)),
+            Regularizer::L2 => Some((0.0, 1.0)),
+            Regularizer::ElasticNet { l1_ratio } => Some((l1_ratio, 1.0 - l1_ratio)),
+            Regularizer::None => Some((0.0, 0.0)),
+            Regularizer::GroupL1 { .. } => None,
+        }
+    }
+}
+
+/// The groups with their weights `sqrt(|g|)`.
+fn weighted(groups: &[Vec<usize>]) -> impl Iterator<Item = (f64, &[usize])> {
+    groups
+        .iter()
+        .map(|group| ((group.len() as f64).sqrt(), group.as_slice()))
+}
+
+fn norm(group: &[usize], b: &[f64]) -> f64 {
+    group.iter().map(|&i| b[i] * b[i]).sum::<f64>().sqrt()
+}
+
+impl Penalty {
+    /// `weight R(b)`.
+    pub fn value(&self, b: &[f64]) -> f64 {
+        let b = &b[..self.penalized];
+        let value = match (&self.regularizer, self.regularizer.separable()) {
+            (_, Some((l1, l2))) => {
+                l1 * b.iter().map(|b| b.abs()).sum::<f64>()
+                    + 0.5 * l2 * b.iter().map(|b| b * b).sum::<f64>()
+            }
+            (Regularizer::GroupL1 { groups }, None) => weighted(groups)
+                .map(|(weight, group)| weight * norm(group, b))
+                .sum(),
+            _ => unreachable!("every other regulariser is separable"),
+        };
+        self.weight * value
+    }
+
+    /// `argmin_b 1/2 ||b - v||^2 + scale weight R(b)`, in place.
+    pub fn prox(&self, v: &mut [f64], scale: f64) {
+        let strength = scale * self.weight;
+        match (&self.regularizer, self.regularizer.separable()) {
+            (_, Some(parts)) => {
+                v[..self.penalized]
+                    .iter_mut()
+                    .for_each(|v| *v = shrink(*v, strength, parts));
+            }
+            (Regularizer::GroupL1 { groups }, None) => {
+                weighted(groups).for_each(|(weight, group)| {
+                    let length = norm(group, v);
+                    let threshold = strength * weight;
+                    let factor = if length > threshold {
+                        1.0 - threshold / length
+                    } else {
+                        0.0
+                    };
+                    group.iter().for_each(|&i| v[i] *= factor);
+                });
+            }
+            _ => unreachable!("every other regulariser is separable"),
+        }
+    }
+
+    /// Coordinate `i` of the prox of `v`, for a separable regulariser; `None` for a grouped one.
+    #[inline]
+    pub fn prox_coordinate(&self, i: usize, v: f64, scale: f64) -> Option<f64> {
+        let parts = self.regularizer.separable()?;
+        Some(if i < self.penalized {
+            shrink(v, scale * self.weight, parts)
+        } else {
+            v
+        })
+    }
+
+    /// `out[j] += weight [R(b + u1 nu1_j + u2 nu2_j) - R(b + u1 nu1_j)]/u2`, without cancellation.
+    pub fn add_quotients(&self, probe: &Probe<'_>, out: &mut [f64]) {
+        if self.weight == 0.0 {
+            return;
+        }
+        let Probe {
+            point,
+            u1,
+            u2,
+            directions,
+        } = *probe;
+        let scale = self.weight / u2;
+        match (&self.regularizer, self.regularizer.separable()) {
+            (_, Some((l1, l2))) => {
+                for p in 0..self.penalized {
+                    let (nu1, nu2) = directions.feature(p);
+                    if l1 > 0.0 {
+                        for ((out, nu1), nu2) in out.iter_mut().zip(nu1).zip(nu2) {
+                            let a = point[p] + u1 * nu1;
+                            *out += l1 * scale * absolute_difference(a, u2 * nu2);
+                        }
+                    }
+                    if l2 > 0.0 {
+                        for ((out, nu1), nu2) in out.iter_mut().zip(nu1).zip(nu2) {
+                            let a = point[p] + u1 * nu1;
+                            *out += l2 * self.weight * nu2 * (a + 0.5 * u2 * nu2);
+                        }
+                    }
+                }
+            }
+            (Regularizer::GroupL1 { groups }, None) => {
+                for (weight, group) in weighted(groups) {
+                    for (j, out) in out.iter_mut().enumerate() {
+                        let (mut aa, mut av, mut vv) = (0.0, 0.0, 0.0);
+                        for &p in group {
+                            let (nu1, nu2) = directions.feature(p);
+                            let a = point[p] + u1 * nu1[j];
+                            aa += a * a;
+                            av += a * nu2[j];
+                            vv += nu2[j] * nu2[j];
+                        }
+                        // ||a + h v|| - ||a|| = h (2 a'v + h v'v)/(||a + h v|| + ||a||)
+                        let change = u2 * (2.0 * av + u2 * vv);
+                        let sum = (aa + change).max(0.0).sqrt() + aa.sqrt();
+                        if sum > 0.0 {
+                            *out += scale * weight * change / sum;
+                        }
+                    }
+                }
+            }
+            _ => unreachable!("every other regulariser is separable"),
+        }
+    }
+
+    /// The largest factor `<= 1` by which the dual vector `g` must shrink so that the conjugate of
+    /// the penalty is finite at `-g`; 0 where only `g = 0` would do.
+    pub fn dual_scale(&self, g: &[f64]) -> f64 {
+        let g = &g[..self.penalized];
+        let limit = |largest: f64, allowed: f64| {
+            if largest <= allowed {
+                1.0
+            } else {
+                allowed / largest
+            }
+        };
+        match (&self.regularizer, self.regularizer.separable()) {
+            (_, Some((_, l2))) if l2 > 0.0 => 1.0,
+            (_, Some((l1, _))) => limit(
+                g.iter().fold(0.0, |largest, g| g.abs().max(largest)),
+                l1 * self.weight,
+            ),
+            (Regularizer::GroupL1 { groups }, None) => weighted(groups)
+                .map(|(weight, group)| limit(norm(group, g), weight * self.weight))
+                .fold(1.0, f64::min),
+            _ => unreachable!("every other regulariser is separable"),
+        }
+    }
+
+    /// `penalty(b) + penalty*(-g) + g'b >= 0` over the penalised coordinates, for a `g` within
+    /// [`Penalty::dual_scale`].
+    pub fn fenchel_gap(&self, b: &[f64], g: &[f64]) -> f64 {
+        let weight = self.weight;
+        match (&self.regularizer, self.regularizer.separable()) {
+            (_, Some((l1, l2))) => b[..self.penalized]
+                .iter()
+                .zip(g)
+                .map(|(b, g)| {
+                    let linear = l1 * weight * b.abs() + g * b;
+                    if l2 > 0.0 {
+                        let excess = (g.abs() - l1 * weight).max(0.0);
+                        linear + 0.5 * l2 * weight * b * b + 0.5 * excess * excess / (l2 * weight)
+                    } else {
+                        linear
+                    }
+                })
+                .sum(),
+            (Regularizer::GroupL1 { groups }, None) => weighted(groups)
+                .map(|(size, group)| {
+                    let inner: f64 = group.iter().map(|&i| g[i] * b[i]).sum();
+                    weight * size * norm(group, b) + inner
+                })
+                .sum(),
+            _ => unreachable!("every other regulariser is separable"),
+        }
+    }
+
+    /// Adds gradient and Hessian (row-major, `b.len()` wide) where the penalty is smooth: on the
+    /// coordinates that are not zero.
+    pub fn add_smooth_part(&self, b: &[f64], gradient: &mut [f64], hessian: &mut [f64]) {
+        let (width, weight) = (b.len(), self.weight);
+        match (&self.regularizer, self.regularizer.separable()) {
+            (_, Some((l1, l2))) => {
+                for i in 0..self.penalized {
+                    if b[i] != 0.0 {
+                        gradient[i] += weight * (l1 * b[i].signum() + l2 * b[i]);
+                    }
+                    hessian[i * width + i] += weight * l2;
+                }
+            }
+            (Regularizer::GroupL1 { groups }, None) => {
+                for (size, group) in weighted(groups) {
+                    let length = norm(group, b);
+                    if length == 0.0 {
+                        continue;
+                    }
+                    for &i in group {
+                        gradient[i] += weight * size * b[i] / length;
+                        hessian[i * width + i] += weight * size / length;
+                        for &k in group {
+                            hessian[i * width + k] -=
+                                weight * size * b[i] * b[k] / (length * length * length);
+                        }
+                    }
+                }
+            }
+            _ => unreachable!("every other regulariser is separable"),
+        }
+    }
+}
+
+/// Soft threshold by the l1 part, then shrinkage by the l2 part.
+#[inline]
+fn shrink(v: f64, strength: f64, (l1, l2): (f64, f64)) -> f64 {
+    let threshold = strength * l1;
+    let soft = if v > threshold {
+        v - threshold
+    } else if v < -threshold {
+        v + threshold
+    } else {
+        0.0
+    };
+    soft / (1.0 + strength * l2)
+}

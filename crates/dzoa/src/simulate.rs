@@ -1,0 +1,187 @@
+//! All agents of a network in one process, on all cores.
+
+use crate::admm::{Admm, PrimalStep};
+use crate::agent::{Agent, Average, Envelope, Input, Output, Setup};
+use crate::exact::Exact;
+use crate::graph::Graph;
+use crate::problem::Problem;
+use crate::streams::Streams;
+use crate::trace::{Observer, RoundView, Status};
+use crate::zeroth_order::{Workspace, ZerothOrder};
+use dzoa_privacy::Event;
+use rayon::prelude::*;
+use thiserror::Error;
+
+/// Agents that cannot be built.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum BuildError {
+    /// Data and graph differ.
+    #[error("{data} agents have data, but the network has {graph} agents")]
+    Count {
+        /// Agents with data.
+        data: usize,
+        /// Agents in the graph.
+        graph: usize,
+    },
+    /// Without neighbours and self-loop there is no consensus term at all.
+    #[error("agent `{0}` has no neighbours and no self-loop")]
+    Alone(String),
+    /// An agent without rows.
+    #[error("agent `{0}` has no rows")]
+    NoRows(String),
+    /// Agents with different columns.
+    #[error("agent `{name}` has {got} columns, the first agent has {expected}")]
+    Columns {
+        /// The agent.
+        name: String,
+        /// Its columns.
+        got: usize,
+        /// The first agent's.
+        expected: usize,
+    },
+}
+
+/// How agents release, and what they report.
+#[derive(Clone, Copy, Debug)]
+pub struct Releases {
+    /// How each release is charged.
+    pub event: Event,
+    /// The estimate an agent reports.
+    pub average: Average,
+}
+
+impl Default for Releases {
+    /// No protection, the last iterate.
+    fn default() -> Self {
+        Self {
+            event: Event::Unprotected,
+            average: Average::None,
+        }
+    }
+}
+
+/// D-ZOA agents, each with its own inner loop (its step size depends on its neighbourhood).
+pub fn zeroth_order_agents(
+    problem: &Problem,
+    graph: &Graph,
+    settings: Admm,
+    inner: &[ZerothOrder],
+    releases: Releases,
+    streams: &Streams,
+) -> Result<Vec<Agent>, BuildError> {
+    agents(problem, graph, settings, releases, streams, |k| {
+        Box::new(inner[k])
+    })
+}
+
+/// Consensus ADMM agents with an exact inner solver.
+pub fn exact_agents(
+    problem: &Problem,
+    graph: &Graph,
+    settings: Admm,
+    tolerance: Option<f64>,
+    streams: &Streams,
+) -> Result<Vec<Agent>, BuildError> {
+    agents(
+        problem,
+        graph,
+        settings,
+        Releases::default(),
+        streams,
+        |k| Box::new(Exact::new(problem.risk(k), tolerance)),
+    )
+}
+
+fn agents(
+    problem: &Problem,
+    graph: &Graph,
+    settings: Admm,
+    releases: Releases,
+    streams: &Streams,
+    step: impl Fn(usize) -> Box<dyn PrimalStep>,
+) -> Result<Vec<Agent>, BuildError> {
+    if problem.agents.len() != graph.len() {
+        return Err(BuildError::Count {
+            data: problem.agents.len(),
+            graph: graph.len(),
+        });
+    }
+    let expected = problem.dim();
+    (0..graph.len())
+        .map(|k| {
+            let name = graph.names()[k].clone();
+            let samples = &problem.agents[k];
+            if samples.count() == 0 {
+                return Err(BuildError::NoRows(name));
+            }
+            if samples.rows.width() != expected {
+                return Err(BuildError::Columns {
+                    name,
+                    got: samples.rows.width(),
+                    expected,
+                });
+            }
+            if graph.neighbourhood(k, settings.self_loop) == 0 {
+                return Err(BuildError::Alone(name));
+            }
+            Ok(Agent::new(Setup {
+                index: k,
+                name,
+                neighbours: graph.neighbours(k).to_vec(),
+                settings,
+                objective: problem.local(k),
+                step: step(k),
+                event: releases.event,
+                average: releases.average,
+                streams: streams.clone(),
+            }))
+        })
+        .collect()
+}
+
+/// Runs all agents to the end, or until an observer stops them.
+///
+/// Agents compute in parallel; messages are delivered in the order of the agents. No sum depends on
+/// the number of threads, so the result has the same bits for any of them.
+pub fn simulate(agents: &mut [Agent], observer: &mut dyn Observer) -> Status {
+    let mut round = 0;
+    loop {
+        agents
+            .par_iter_mut()
+            .for_each_init(Workspace::default, |work, agent| agent.compute(work));
+        let mut mail: Vec<Envelope> = Vec::new();
+        let mut failed = None;
+        for agent in agents.iter_mut() {
+            while let Some(output) = agent.poll() {
+                match output {
+                    Output::Compute => break,
+                    Output::Send(envelope) => mail.push(envelope),
+                    // An agent without neighbours is done as soon as it has computed.
+                    Output::Done(Status::Finished) => {}
+                    Output::Done(status) => failed = failed.or(Some(status)),
+                }
+            }
+        }
+        if let Some(status) = failed {
+            return status;
+        }
+        if mail.is_empty() {
+            return Status::Finished;
+        }
+        for Envelope { from, round, beta } in mail {
+            for neighbour in agents[from].neighbours().to_vec() {
+                agents[neighbour]
+                    .handle(Input::Received {
+                        from,
+                        round,
+                        beta: beta.values().clone(),
+                    })
+                    .expect("agents in lockstep send what the protocol allows");
+            }
+        }
+        round += 1;
+        if observer.round(&RoundView { round, agents }).is_break() {
+            return Status::Stopped { round };
+        }
+    }
+}

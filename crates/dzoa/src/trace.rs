@@ -1,0 +1,221 @@
+//! What can be watched from outside the algorithm: status, observers, metrics.
+
+use crate::agent::Agent;
+use crate::problem::Problem;
+use crate::reference::Optimum;
+use rayon::prelude::*;
+use std::ops::ControlFlow;
+
+/// How a run ended. Not converging is a status, not an error.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Status {
+    /// All rounds were done.
+    Finished,
+    /// An observer stopped the run after this round.
+    Stopped {
+        /// Rounds done.
+        round: u64,
+    },
+    /// An iterate was not a finite number.
+    NonFinite {
+        /// The agent.
+        agent: String,
+        /// The round.
+        round: u64,
+        /// The inner step.
+        step: usize,
+    },
+    /// An exact inner solve could not be certified.
+    NotCertified {
+        /// The agent.
+        agent: String,
+        /// The round.
+        round: u64,
+        /// The distance to the minimiser that could be certified.
+        distance: f64,
+    },
+}
+
+/// All agents after a round.
+pub struct RoundView<'a> {
+    /// m, counted from 1.
+    pub round: u64,
+    /// The agents, in the order of the graph.
+    pub agents: &'a [Agent],
+}
+
+/// Watches a run, and may end it.
+pub trait Observer {
+    /// Called after every round.
+    fn round(&mut self, view: &RoundView<'_>) -> ControlFlow<()>;
+}
+
+/// Watches nothing.
+impl Observer for () {
+    fn round(&mut self, _view: &RoundView<'_>) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+/// Several observers; the run ends when one of them says so, after all have seen the round.
+impl Observer for Vec<&mut dyn Observer> {
+    fn round(&mut self, view: &RoundView<'_>) -> ControlFlow<()> {
+        let mut flow = ControlFlow::Continue(());
+        for observer in self {
+            if observer.round(view).is_break() {
+                flow = ControlFlow::Break(());
+            }
+        }
+        flow
+    }
+}
+
+/// A closure is an observer.
+impl<F: FnMut(&RoundView<'_>) -> ControlFlow<()>> Observer for F {
+    fn round(&mut self, view: &RoundView<'_>) -> ControlFlow<()> {
+        self(view)
+    }
+}
+
+/// Ends a run once no release moves any more and all agents agree, to within a tolerance. It looks
+/// at releases only: a stopping rule that saw private values would be a release itself.
+#[derive(Debug)]
+pub struct EarlyStop {
+    tolerance: f64,
+    last: Vec<Vec<f64>>,
+}
+
+impl EarlyStop {
+    /// Stops when changes and disagreement are at most `tolerance` in every coordinate.
+    pub fn new(tolerance: f64) -> Self {
+        Self {
+            tolerance,
+            last: Vec::new(),
+        }
+    }
+}
+
+impl Observer for EarlyStop {
+    fn round(&mut self, view: &RoundView<'_>) -> ControlFlow<()> {
+        let now: Vec<Vec<f64>> = view
+            .agents
+            .iter()
+            .map(|agent| agent.beta().to_vec())
+            .collect();
+        let near = |a: &[f64], b: &[f64]| {
+            a.iter()
+                .zip(b)
+                .all(|(a, b)| (a - b).abs() <= self.tolerance)
+        };
+        let still = self.last.len() == now.len()
+            && self
+                .last
+                .iter()
+                .zip(&now)
+                .all(|(last, now)| near(last, now))
+            && now.iter().all(|beta| near(beta, &now[0]));
+        self.last = now;
+        if still {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    }
+}
+
+/// One agent in one recorded round.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    /// m.
+    pub round: u64,
+    /// Position of the agent.
+    pub agent: usize,
+    /// `||beta_k - beta^c||^2/||beta^c||^2`; the paper's metric is the sum over the agents.
+    pub error: f64,
+    /// `f(beta_k) - f(beta^c)` of the centralised objective.
+    pub objective_gap: f64,
+    /// `||beta_k - mean_l beta_l||`
+    pub consensus: f64,
+}
+
+/// Measures every `every`-th round, the first and the last against the centralised optimum. It
+/// needs all agents' data: for simulations only.
+pub struct Recorder<'a> {
+    problem: &'a Problem,
+    optimum: &'a Optimum,
+    every: u64,
+    rounds: u64,
+    /// What was recorded, round by round, agent by agent.
+    pub records: Vec<Record>,
+}
+
+impl<'a> Recorder<'a> {
+    /// A recorder for a run of `rounds` rounds.
+    pub fn new(problem: &'a Problem, optimum: &'a Optimum, every: u64, rounds: u64) -> Self {
+        Self {
+            problem,
+            optimum,
+            every: every.max(1),
+            rounds,
+            records: Vec::new(),
+        }
+    }
+
+    /// The paper's metric `sum_k ||beta_k - beta^c||^2/||beta^c||^2` per recorded round.
+    pub fn errors(&self) -> Vec<(u64, f64)> {
+        let mut errors: Vec<(u64, f64)> = Vec::new();
+        for record in &self.records {
+            match errors.last_mut() {
+                Some((round, sum)) if *round == record.round => *sum += record.error,
+                _ => errors.push((record.round, record.error)),
+            }
+        }
+        errors
+    }
+
+    /// Measures one round now, whatever the thinning says.
+    pub fn record(&mut self, view: &RoundView<'_>) {
+        let estimates: Vec<Vec<f64>> = view.agents.iter().map(Agent::estimate).collect();
+        let mean = mean(&estimates);
+        let optimum = &self.optimum.coefficients;
+        let scale: f64 = optimum.iter().map(|b| b * b).sum();
+        let round = view.round;
+        let records: Vec<Record> = estimates
+            .par_iter()
+            .enumerate()
+            .map(|(agent, beta)| Record {
+                round,
+                agent,
+                error: distance_squared(beta, optimum) / scale,
+                objective_gap: self.problem.value(beta) - self.optimum.objective,
+                consensus: distance_squared(beta, &mean).sqrt(),
+            })
+            .collect();
+        self.records.extend(records);
+    }
+}
+
+impl Observer for Recorder<'_> {
+    fn round(&mut self, view: &RoundView<'_>) -> ControlFlow<()> {
+        if view.round == 1 || view.round % self.every == 0 || view.round == self.rounds {
+            self.record(view);
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// The mean of several vectors.
+pub fn mean(vectors: &[Vec<f64>]) -> Vec<f64> {
+    let mut sum = vec![0.0; vectors.first().map_or(0, Vec::len)];
+    for vector in vectors {
+        sum.iter_mut()
+            .zip(vector)
+            .for_each(|(sum, value)| *sum += value);
+    }
+    sum.iter_mut().for_each(|sum| *sum /= vectors.len() as f64);
+    sum
+}
+
+fn distance_squared(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum()
+}

@@ -1,0 +1,183 @@
+//! The two-point stochastic-gradient loop: the inner loop of Algorithm 1.
+
+use crate::admm::{InnerFailure, Primal, PrimalStep, RoundContext};
+use crate::lagrangian::Lagrangian;
+use crate::problem::{Directions, Objective, Probe, Scratch};
+use crate::streams::{Purpose, fill_normal};
+use dzoa_privacy::Private;
+
+/// Settings of the inner loop, in the paper's letters.
+///
+/// ```
+/// let paper = dzoa::zeroth_order::ZerothOrder { alpha0_times_r: 1.1, ..Default::default() };
+/// assert_eq!((paper.inner_steps, paper.directions), (100, 30));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ZerothOrder {
+    /// T.
+    pub inner_steps: usize,
+    /// J.
+    pub directions: usize,
+    /// `u_1`.
+    pub smoothing: f64,
+    /// `alpha_0 R`: only the product occurs.
+    pub alpha0_times_r: f64,
+    /// L.
+    pub lipschitz: f64,
+    /// Take the average of the iterates instead of the last one.
+    pub inner_average: bool,
+}
+
+impl Default for ZerothOrder {
+    fn default() -> Self {
+        Self {
+            inner_steps: 100,
+            directions: 30,
+            smoothing: 1.0,
+            alpha0_times_r: 1.0,
+            lipschitz: 1.0,
+            inner_average: false,
+        }
+    }
+}
+
+/// An iterate stopped being a finite number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NonFinite {
+    /// The inner step t, counted from 1.
+    pub step: usize,
+}
+
+/// Buffers of the inner loop, reused over steps, rounds and agents.
+#[derive(Clone, Debug, Default)]
+pub struct Workspace {
+    directions: Directions,
+    scratch: Scratch,
+    quotients: Vec<f64>,
+    gradient: Vec<f64>,
+    average: Vec<f64>,
+}
+
+impl ZerothOrder {
+    /// `alpha_t = alpha_0 R/(L sqrt(t P log 2P))`.
+    pub fn step_size(&self, t: usize, features: usize) -> f64 {
+        let p = features as f64;
+        self.alpha0_times_r / (self.lipschitz * (t as f64 * p * (2.0 * p).ln()).sqrt())
+    }
+
+    /// `u_{1,t} = u_1/t` and `u_{2,t} = min(u_1/(P t)^2, u_{1,t}/2)`.
+    pub fn smoothing_at(&self, t: usize, features: usize) -> (f64, f64) {
+        let (t, p) = (t as f64, features as f64);
+        let u1 = self.smoothing / t;
+        (u1, (self.smoothing / (p * t * p * t)).min(0.5 * u1))
+    }
+
+    /// T steps down from `b`, in place. `draw(t, directions)` supplies the directions of step t.
+    ///
+    /// Returns whether `u_2` had to be raised to what the objective can resolve.
+    #[doc(alias = "thirdzeroth")]
+    #[doc(alias = "fifthzeroth")]
+    #[doc(alias = "Algorithm 1, lines 5 to 10: the inner loop")]
+    pub fn descend(
+        &self,
+        objective: &dyn Objective,
+        b: &mut [f64],
+        mut draw: impl FnMut(usize, &mut Directions),
+        work: &mut Workspace,
+    ) -> Result<bool, NonFinite> {
+        let features = b.len();
+        let mut raised = false;
+        work.directions.resize(features, self.directions);
+        work.gradient.resize(features, 0.0);
+        work.average.clear();
+        work.average.resize(features, 0.0);
+        for t in 1..=self.inner_steps {
+            draw(t, &mut work.directions);
+            let (u1, mut u2) = self.smoothing_at(t, features);
+            let shortest = objective.shortest_step(b);
+            if u2 < shortest {
+                (u2, raised) = (shortest, true);
+            }
+            let probe = Probe {
+                point: b,
+                u1,
+                u2,
+                directions: &work.directions,
+            };
+            gradient(
+                objective,
+                &probe,
+                &mut work.scratch,
+                &mut work.quotients,
+                &mut work.gradient,
+            );
+            let alpha = self.step_size(t, features);
+            for ((b, g), average) in b.iter_mut().zip(&work.gradient).zip(&mut work.average) {
+                *b -= alpha * g;
+                *average += *b;
+            }
+            if !b.iter().all(|b| b.is_finite()) {
+                return Err(NonFinite { step: t });
+            }
+        }
+        if self.inner_average {
+            let steps = self.inner_steps as f64;
+            b.iter_mut()
+                .zip(&work.average)
+                .for_each(|(b, sum)| *b = sum / steps);
+        }
+        Ok(raised)
+    }
+}
+
+/// The gradient estimate `g = (1/J) sum_j Gamma(b, u1, u2, nu1_j, nu2_j)` with
+/// `Gamma = [F(b + u1 nu1 + u2 nu2) - F(b + u1 nu1)]/u2 nu2`.
+#[doc(alias = "firstzeroth")]
+#[doc(alias = "secondzeroth")]
+#[doc(alias = "fourthzeroth")]
+pub fn gradient(
+    objective: &dyn Objective,
+    probe: &Probe<'_>,
+    scratch: &mut Scratch,
+    quotients: &mut Vec<f64>,
+    gradient: &mut [f64],
+) {
+    let count = probe.directions.count();
+    quotients.resize(count, 0.0);
+    objective.quotients(probe, scratch, quotients);
+    for (p, g) in gradient.iter_mut().enumerate() {
+        let (_, nu2) = probe.directions.feature(p);
+        let sum: f64 = quotients
+            .iter()
+            .zip(nu2)
+            .map(|(quotient, nu2)| quotient * nu2)
+            .sum();
+        *g = sum / count as f64;
+    }
+}
+
+impl PrimalStep for ZerothOrder {
+    fn update(
+        &mut self,
+        lagrangian: &Lagrangian<'_>,
+        start: &[f64],
+        context: &RoundContext<'_>,
+        work: &mut Workspace,
+    ) -> Result<Primal, InnerFailure> {
+        let mut b = start.to_vec();
+        let mut rng = context
+            .streams
+            .rng(Purpose::Directions, context.agent, context.round);
+        let raised = self.descend(
+            lagrangian,
+            &mut b,
+            |_, directions| fill_normal(&mut rng, directions.values_mut()),
+            work,
+        )?;
+        Ok(Primal {
+            beta: Private::new(b),
+            oracle_calls: 2 * (self.inner_steps * self.directions) as u64,
+            step_raised: raised,
+        })
+    }
+}

@@ -1,0 +1,57 @@
+//! What was released, as data.
+
+use serde::{Deserialize, Serialize};
+
+/// One release about one agent's rows, described without the value that was released.
+///
+/// Events are append-only: a variant keeps its meaning for ever, so that an old ledger replays.
+///
+/// ```
+/// use dzoa_privacy::{Claim, Event};
+/// let event = Event::Gaussian { sensitivity: 0.1, sigma: 1.0 };
+/// assert_eq!(event.claim(), Claim::Exact);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "event", deny_unknown_fields)]
+#[non_exhaustive]
+pub enum Event {
+    /// A value of the given L2 sensitivity plus `N(0, sigma^2 I)`.
+    Gaussian {
+        /// Largest change of the value when one row is replaced.
+        sensitivity: f64,
+        /// Standard deviation of the added noise.
+        sigma: f64,
+    },
+    /// A release whose only claim is the paper's Theorem 1: the noise is assumed, not added.
+    Nominal {
+        /// The paper's epsilon of one round.
+        epsilon: f64,
+        /// The paper's delta of one round.
+        delta: f64,
+    },
+    /// A release without any protection.
+    Unprotected,
+}
+
+/// What may be said about a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Claim {
+    /// No statement about privacy at all.
+    None,
+    /// The paper's figure, which is not a guarantee: see [`crate::calibrate`].
+    Nominal,
+    /// A differential-privacy guarantee that holds as stated.
+    Exact,
+}
+
+impl Event {
+    /// The strongest statement this release allows.
+    pub fn claim(&self) -> Claim {
+        match self {
+            Event::Gaussian { .. } => Claim::Exact,
+            Event::Nominal { .. } => Claim::Nominal,
+            Event::Unprotected => Claim::None,
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! Privacy accounting for dzoa, pure: no optimiser, no data, no input or output.
+//!
+//! The crate answers three questions. What was released ([`Event`])? What does all of it cost
+//! ([`Accountant`])? And how much noise, or which step size, does a target need ([`calibrate`])?
+//! [`Ledger::charge`] is the only source of a [`Receipt`], and a [`Receipt`] is the only way to turn
+//! a [`Private`] value into a [`Release`]: what has not been charged cannot be sent.
+//!
+//! Every result that is a bound is rounded towards safety: an epsilon up, a noise level up.
+//!
+//! Adjacency is *replace-one* everywhere: two data sets of one agent are neighbours when one row of
+//! the one is replaced by another row in the other. The number of rows is public.
+
+pub mod accountant;
+pub mod calibrate;
+mod event;
+pub mod gaussian;
+mod ledger;
+mod mechanism;
+
+pub use accountant::{Accountant, ExactGaussian, Theorem2, Unsupported, ZeroConcentrated};
+pub use event::{Claim, Event};
+pub use ledger::{Ledger, Receipt};
+pub use mechanism::{NeedsNoise, Private, Release};
+
+/// Rounds a computed bound up by a few units in the last place: more than the rounding error of the
+/// short closed forms used here, less than anybody can see.
+pub(crate) fn round_up(bound: f64) -> f64 {
+    bound * (1.0 + 8.0 * f64::EPSILON)
+}
