@@ -31,12 +31,7 @@ pub struct Admm {
 impl Default for Admm {
     /// The paper's section VI.
     fn default() -> Self {
-        Self {
-            rho: 4.0,
-            rounds: 200,
-            self_loop: true,
-            warm_start: false,
-        }
+        Self { rho: 4.0, rounds: 200, self_loop: true, warm_start: false }
     }
 }
 
@@ -121,14 +116,8 @@ impl LocalState {
     #[doc(alias = "Algorithm 1, line 1: initialisation")]
     pub fn zero(dim: usize, degree: usize) -> Self {
         let zero: Arc<[f64]> = vec![0.0; dim].into();
-        let edge = Edge {
-            beta: zero.clone(),
-            gamma: vec![0.0; dim],
-        };
-        Self {
-            beta: zero,
-            edges: vec![edge; degree],
-        }
+        let edge = Edge { beta: zero.clone(), gamma: vec![0.0; dim] };
+        Self { beta: zero, edges: vec![edge; degree] }
     }
 
     /// `|N_k|`
@@ -152,11 +141,7 @@ impl LocalState {
                 gamma - rho * (own * self.beta[p] + neighbours)
             })
             .collect();
-        Lagrangian {
-            objective,
-            linear,
-            quadratic: rho * neighbourhood,
-        }
+        Lagrangian { objective, linear, quadratic: rho * neighbourhood }
     }
 
     /// `gamma_kl += rho (beta_k^m - beta_l^m)` for every edge, from releases of the same round.
@@ -182,9 +167,7 @@ impl LocalState {
     pub fn gamma(&self) -> Vec<f64> {
         let mut sum = vec![0.0; self.beta.len()];
         for edge in &self.edges {
-            sum.iter_mut()
-                .zip(&edge.gamma)
-                .for_each(|(sum, gamma)| *sum += gamma);
+            sum.iter_mut().zip(&edge.gamma).for_each(|(sum, gamma)| *sum += gamma);
         }
         sum
     }

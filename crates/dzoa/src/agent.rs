@@ -163,11 +163,7 @@ impl Agent {
             state: LocalState::zero(dim, degree),
             ledger: Ledger::default(),
             round: 1,
-            phase: if setup.settings.rounds == 0 {
-                Phase::Over
-            } else {
-                Phase::Ready
-            },
+            phase: if setup.settings.rounds == 0 { Phase::Over } else { Phase::Ready },
             released: None,
             received: vec![[None, None]; degree],
             outbox: VecDeque::new(),
@@ -180,9 +176,7 @@ impl Agent {
 
     /// What to do next; `None` while waiting for neighbours. Never blocks.
     pub fn poll(&mut self) -> Option<Output> {
-        self.outbox
-            .pop_front()
-            .or((self.phase == Phase::Ready).then_some(Output::Compute))
+        self.outbox.pop_front().or((self.phase == Phase::Ready).then_some(Output::Compute))
     }
 
     /// The primal step of the current round, its charge and its release.
@@ -193,14 +187,7 @@ impl Agent {
         if self.phase != Phase::Ready {
             return;
         }
-        let Setup {
-            settings,
-            objective,
-            step,
-            name,
-            streams,
-            ..
-        } = &mut self.setup;
+        let Setup { settings, objective, step, name, streams, .. } = &mut self.setup;
         let lagrangian = self.state.lagrangian(settings, objective);
         let zero;
         let start = if settings.warm_start {
@@ -209,11 +196,7 @@ impl Agent {
             zero = vec![0.0; self.state.beta.len()];
             &zero
         };
-        let context = RoundContext {
-            agent: name,
-            round: self.round,
-            streams,
-        };
+        let context = RoundContext { agent: name, round: self.round, streams };
         match step.update(&lagrangian, start, &context, work) {
             Err(failure) => self.fail(failure),
             Ok(primal) => {
@@ -249,12 +232,7 @@ impl Agent {
         let expected = self.state.beta.len();
         if beta.len() != expected {
             let got = beta.len();
-            return Err(ProtocolError::WrongDimension {
-                from,
-                round,
-                got,
-                expected,
-            });
+            return Err(ProtocolError::WrongDimension { from, round, got, expected });
         }
         if !beta.iter().all(|value| value.is_finite()) {
             return Err(ProtocolError::NonFinite { from, round });
@@ -264,9 +242,11 @@ impl Agent {
         }
         let ahead = (round - self.round) as usize;
         let ours = self.round;
-        let slot = self.received[position]
-            .get_mut(ahead)
-            .ok_or(ProtocolError::TooFarAhead { from, round, ours })?;
+        let slot = self.received[position].get_mut(ahead).ok_or(ProtocolError::TooFarAhead {
+            from,
+            round,
+            ours,
+        })?;
         match slot {
             Some(known) if **known != *beta => {
                 return Err(ProtocolError::Equivocation { from, round });
@@ -293,13 +273,9 @@ impl Agent {
             slots[0] = slots[1].take();
             current
         });
-        self.state
-            .dual_update(self.setup.settings.rho, release.values().clone(), theirs);
+        self.state.dual_update(self.setup.settings.rho, release.values().clone(), theirs);
         if self.round > self.setup.settings.rounds / 2 {
-            self.late_sum
-                .iter_mut()
-                .zip(&*self.state.beta)
-                .for_each(|(sum, beta)| *sum += beta);
+            self.late_sum.iter_mut().zip(&*self.state.beta).for_each(|(sum, beta)| *sum += beta);
         }
         if self.round == self.setup.settings.rounds {
             self.finish(Status::Finished);
@@ -313,11 +289,9 @@ impl Agent {
         let (agent, round) = (self.setup.name.clone(), self.round);
         self.finish(match failure {
             InnerFailure::NonFinite { step } => Status::NonFinite { agent, round, step },
-            InnerFailure::NotCertified { distance } => Status::NotCertified {
-                agent,
-                round,
-                distance,
-            },
+            InnerFailure::NotCertified { distance } => {
+                Status::NotCertified { agent, round, distance }
+            }
         });
     }
 
@@ -340,17 +314,11 @@ impl Agent {
     pub fn estimate(&self) -> Vec<f64> {
         let half = self.setup.settings.rounds / 2;
         // `round` is the one in progress; the last one stays in place when the run is over.
-        let done = if self.phase == Phase::Over {
-            self.round
-        } else {
-            self.round - 1
-        };
+        let done = if self.phase == Phase::Over { self.round } else { self.round - 1 };
         match self.setup.average {
-            Average::LastHalf if done > half => self
-                .late_sum
-                .iter()
-                .map(|sum| sum / (done - half) as f64)
-                .collect(),
+            Average::LastHalf if done > half => {
+                self.late_sum.iter().map(|sum| sum / (done - half) as f64).collect()
+            }
             _ => self.state.beta.to_vec(),
         }
     }
@@ -382,7 +350,6 @@ impl Agent {
 
     /// `F_k` as the next round would minimise it: what a measurement of the inner noise freezes.
     pub fn frozen_lagrangian(&self) -> Lagrangian<'_> {
-        self.state
-            .lagrangian(&self.setup.settings, &self.setup.objective)
+        self.state.lagrangian(&self.setup.settings, &self.setup.objective)
     }
 }

@@ -75,11 +75,7 @@ impl Exact {
 
     /// `b(a)`, and the bound `sqrt(gap/q)`, from the duals alone.
     fn certify(&self, lagrangian: &Lagrangian<'_>) -> (Vec<f64>, f64) {
-        let EmpiricalRisk {
-            samples,
-            loss,
-            weight,
-        } = &self.risk;
+        let EmpiricalRisk { samples, loss, weight } = &self.risk;
         let mut b = vec![0.0; lagrangian.linear.len()];
         samples.rows.add_transposed(&self.duals, &mut b);
         self.primal_point(lagrangian, &mut b);
@@ -104,17 +100,10 @@ impl Exact {
             self.order.swap(i, self.shuffle.random_range(0..=i));
         }
         let mut sums = vec![0.0; lagrangian.linear.len()];
-        self.risk
-            .samples
-            .rows
-            .add_transposed(&self.duals, &mut sums);
+        self.risk.samples.rows.add_transposed(&self.duals, &mut sums);
         let mut b = sums.clone();
         self.primal_point(lagrangian, &mut b);
-        let EmpiricalRisk {
-            samples,
-            loss,
-            weight,
-        } = &self.risk;
+        let EmpiricalRisk { samples, loss, weight } = &self.risk;
         let penalty = &lagrangian.objective.penalty;
         let shrink = 0.5 / lagrangian.quadratic;
         for &i in &self.order {
@@ -160,10 +149,6 @@ impl PrimalStep for Exact {
         _work: &mut Workspace,
     ) -> Result<Primal, InnerFailure> {
         let (b, _) = self.solve(lagrangian)?;
-        Ok(Primal {
-            beta: Private::new(b),
-            oracle_calls: 0,
-            step_raised: false,
-        })
+        Ok(Primal { beta: Private::new(b), oracle_calls: 0, step_raised: false })
     }
 }

@@ -112,11 +112,8 @@ impl Graph {
         names: Vec<String>,
         edges: &[(S, S)],
     ) -> Result<Self, GraphError> {
-        let index: HashMap<&str, usize> = names
-            .iter()
-            .enumerate()
-            .map(|(i, name)| (name.as_str(), i))
-            .collect();
+        let index: HashMap<&str, usize> =
+            names.iter().enumerate().map(|(i, name)| (name.as_str(), i)).collect();
         let find = |a: &str, b: &str, name: &str| {
             index.get(name).copied().ok_or_else(|| {
                 GraphError::UnknownName(a.to_string(), b.to_string(), name.to_string())
@@ -183,19 +180,11 @@ impl Graph {
             return Err(GraphError::Empty);
         }
         let size = |topology, needs: &str| {
-            Err(GraphError::WrongSize {
-                topology,
-                needs: needs.into(),
-                agents,
-            })
+            Err(GraphError::WrongSize { topology, needs: needs.into(), agents })
         };
         let probability = |p: f64| {
             let message = format!("the probability p must lie between 0 and 1, not {p}");
-            if (0.0..=1.0).contains(&p) {
-                Ok(())
-            } else {
-                Err(GraphError::Parameter(message))
-            }
+            if (0.0..=1.0).contains(&p) { Ok(()) } else { Err(GraphError::Parameter(message)) }
         };
         let random = match topology {
             Topology::Paper if agents != 5 => return size("paper", "5"),
@@ -229,11 +218,7 @@ impl Graph {
             }
         }
         let topology = random.unwrap_or_default();
-        Err(GraphError::NeverConnected {
-            topology,
-            agents,
-            tries: TRIES,
-        })
+        Err(GraphError::NeverConnected { topology, agents, tries: TRIES })
     }
 
     /// K.
@@ -264,10 +249,7 @@ impl Graph {
     /// Every edge once, the smaller position first.
     pub fn edges(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         (0..self.len()).flat_map(move |a| {
-            self.neighbours[a]
-                .iter()
-                .filter(move |&&b| a < b)
-                .map(move |&b| (a, b))
+            self.neighbours[a].iter().filter(move |&&b| a < b).map(move |&b| (a, b))
         })
     }
 
@@ -294,14 +276,8 @@ impl Graph {
     ///
     /// `None` for a single agent, whose Laplacian is zero, or where the eigenvalues did not converge.
     pub fn extreme_eigenvalues(&self, self_loop: bool) -> Option<(f64, f64)> {
-        let plus = self
-            .signless_laplacian(self_loop)
-            .self_adjoint_eigenvalues(Side::Lower)
-            .ok()?;
-        let minus = self
-            .laplacian()
-            .self_adjoint_eigenvalues(Side::Lower)
-            .ok()?;
+        let plus = self.signless_laplacian(self_loop).self_adjoint_eigenvalues(Side::Lower).ok()?;
+        let minus = self.laplacian().self_adjoint_eigenvalues(Side::Lower).ok()?;
         // A connected graph has exactly one zero eigenvalue; they come in ascending order.
         Some((*plus.last()?, *minus.get(1)?))
     }
@@ -321,10 +297,7 @@ impl Graph {
 fn edges(topology: Topology, agents: usize, rng: &mut FastRng) -> Vec<(usize, usize)> {
     type Any = UnGraph<(), ()>;
     let collect = |graph: Any| {
-        graph
-            .edge_references()
-            .map(|edge| (edge.source().index(), edge.target().index()))
-            .collect()
+        graph.edge_references().map(|edge| (edge.source().index(), edge.target().index())).collect()
     };
     const SIZES: &str = "sizes and parameters are checked before";
     match topology {
@@ -342,10 +315,7 @@ fn edges(topology: Topology, agents: usize, rng: &mut FastRng) -> Vec<(usize, us
             collect(generate::complete_graph(Some(agents), None, || (), || ()).expect(SIZES))
         }
         Topology::Grid => {
-            let rows = (1..=agents.isqrt())
-                .rev()
-                .find(|r| agents % r == 0)
-                .unwrap_or(1);
+            let rows = (1..=agents.isqrt()).rev().find(|r| agents % r == 0).unwrap_or(1);
             let columns = agents / rows;
             collect(
                 generate::grid_graph(Some(rows), Some(columns), None, || (), || (), false)
@@ -366,10 +336,7 @@ fn edges(topology: Topology, agents: usize, rng: &mut FastRng) -> Vec<(usize, us
                 || (),
             )
             .expect(SIZES);
-            graph
-                .edge_references()
-                .map(|e| (e.source().index(), e.target().index()))
-                .collect()
+            graph.edge_references().map(|e| (e.source().index(), e.target().index())).collect()
         }
         Topology::SmallWorld { k, p } => small_world(agents, k, p, rng),
     }

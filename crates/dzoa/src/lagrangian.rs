@@ -22,11 +22,8 @@ impl Objective for Lagrangian<'_> {
     }
 
     fn value(&self, b: &[f64]) -> f64 {
-        let closed: f64 = b
-            .iter()
-            .zip(&self.linear)
-            .map(|(b, linear)| b * (linear + self.quadratic * b))
-            .sum();
+        let closed: f64 =
+            b.iter().zip(&self.linear).map(|(b, linear)| b * (linear + self.quadratic * b)).sum();
         self.objective.data.value(b) + self.objective.penalty.value(b) + closed
     }
 
@@ -37,12 +34,7 @@ impl Objective for Lagrangian<'_> {
     fn quotients(&self, probe: &Probe<'_>, scratch: &mut Scratch, out: &mut [f64]) {
         self.objective.data.quotients(probe, scratch, out);
         self.objective.penalty.add_quotients(probe, out);
-        let Probe {
-            point,
-            u1,
-            u2,
-            directions,
-        } = *probe;
+        let Probe { point, u1, u2, directions } = *probe;
         for p in 0..point.len() {
             // linear'nu2 + quadratic (2 (b + u1 nu1)'nu2 + u2 nu2'nu2), one feature at a time
             let (nu1, nu2) = directions.feature(p);

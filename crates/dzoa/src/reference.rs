@@ -51,18 +51,10 @@ pub enum ReferenceError {
 /// Minimises eq. (1).
 #[doc(alias = "beta^c")]
 pub fn optimum(problem: &Problem) -> Result<Optimum, ReferenceError> {
-    let Solution {
-        mut b,
-        line_duals,
-        iterations,
-    } = interior_point(problem)?;
+    let Solution { mut b, line_duals, iterations } = interior_point(problem)?;
     polish(problem, &mut b);
     let certificate = certify(problem, &b, line_duals.as_deref(), iterations);
-    Ok(Optimum {
-        objective: problem.value(&b),
-        coefficients: b,
-        certificate,
-    })
+    Ok(Optimum { objective: problem.value(&b), coefficients: b, certificate })
 }
 
 struct Solution {
@@ -111,13 +103,9 @@ fn interior_point(problem: &Problem) -> Result<Solution, ReferenceError> {
         for i in 0..samples.count() {
             let y = samples.targets[i];
             let mut x = Vec::new();
-            samples
-                .rows
-                .visit(i, |column, value| x.push((column, value)));
-            let scaled = |factor: f64| {
-                x.iter()
-                    .map(move |&(column, value)| (column, factor * value))
-            };
+            samples.rows.visit(i, |column, value| x.push((column, value)));
+            let scaled =
+                |factor: f64| x.iter().map(move |&(column, value)| (column, factor * value));
             match problem.loss.epigraph(y) {
                 None => return Err(ReferenceError::NoConicForm(problem.loss.name())),
                 Some(Epigraph::Square) => {
@@ -186,9 +174,7 @@ fn interior_point(problem: &Problem) -> Result<Solution, ReferenceError> {
         for group in groups {
             let t = fresh(&mut linear, problem.eta * (group.len() as f64).sqrt());
             second_order.push([(t, -1.0)], 0.0);
-            group
-                .iter()
-                .for_each(|&i| second_order.push([(i, -1.0)], 0.0));
+            group.iter().for_each(|&i| second_order.push([(i, -1.0)], 0.0));
             cones_of_order.push(group.len() + 1);
         }
     }
@@ -203,18 +189,12 @@ fn interior_point(problem: &Problem) -> Result<Solution, ReferenceError> {
     }
     let exponential_cones = exponential.right.len() / 3;
     let mut cones = vec![SupportedConeT::NonnegativeConeT(nonnegative.right.len())];
-    cones.extend(
-        cones_of_order
-            .into_iter()
-            .map(SupportedConeT::SecondOrderConeT),
-    );
+    cones.extend(cones_of_order.into_iter().map(SupportedConeT::SecondOrderConeT));
     cones.extend((0..exponential_cones).map(|_| SupportedConeT::ExponentialConeT()));
     let mut all = nonnegative;
     for rows in [second_order, exponential] {
         let offset = all.right.len();
-        all.triplets
-            .0
-            .extend(rows.triplets.0.into_iter().map(|row| row + offset));
+        all.triplets.0.extend(rows.triplets.0.into_iter().map(|row| row + offset));
         all.triplets.1.extend(rows.triplets.1);
         all.triplets.2.extend(rows.triplets.2);
         all.right.extend(rows.right);
@@ -255,16 +235,9 @@ fn interior_point(problem: &Problem) -> Result<Solution, ReferenceError> {
             *sum += slope * multiplier.max(0.0);
             *total += multiplier.max(0.0);
         }
-        slopes
-            .iter()
-            .map(|(sum, total)| if *total > 0.0 { sum / total } else { 0.0 })
-            .collect()
+        slopes.iter().map(|(sum, total)| if *total > 0.0 { sum / total } else { 0.0 }).collect()
     });
-    Ok(Solution {
-        b: solution.x[..p].to_vec(),
-        line_duals,
-        iterations: solution.iterations,
-    })
+    Ok(Solution { b: solution.x[..p].to_vec(), line_duals, iterations: solution.iterations })
 }
 
 /// The slopes of all samples at `b`, the gradient of the data term, and, where the loss is smooth
@@ -278,14 +251,12 @@ fn derivatives(problem: &Problem, b: &[f64]) -> (Vec<f64>, Option<Vec<f64>>) {
         for i in 0..samples.count() {
             let (z, y) = (samples.rows.dot(i, b), samples.targets[i]);
             let slope = weight * problem.loss.slope(z, y);
-            samples
-                .rows
-                .visit(i, |column, value| gradient[column] += slope * value);
+            samples.rows.visit(i, |column, value| gradient[column] += slope * value);
             match (&mut hessian, problem.loss.curvature(z, y)) {
                 (Some(hessian), Some(curvature)) => samples.rows.visit(i, |a, va| {
-                    samples.rows.visit(i, |c, vc| {
-                        hessian[a * p + c] += weight * curvature * va * vc
-                    });
+                    samples
+                        .rows
+                        .visit(i, |c, vc| hessian[a * p + c] += weight * curvature * va * vc);
                 }),
                 _ => hessian = None,
             }
@@ -305,18 +276,13 @@ fn polish(problem: &Problem, b: &mut Vec<f64>) {
     let (gradient, hessian) = derivatives(problem, b);
     let Some(hessian) = hessian else { return };
     let step = 1.0 / (0..p).map(|i| hessian[i * p + i]).fold(1e-12, f64::max);
-    trial
-        .iter_mut()
-        .zip(&gradient)
-        .for_each(|(b, g)| *b -= step * g);
+    trial.iter_mut().zip(&gradient).for_each(|(b, g)| *b -= step * g);
     penalty.prox(&mut trial, step);
     let support: Vec<usize> = (0..p)
         .filter(|&i| i >= penalty.penalized || (trial[i] != 0.0 && b[i].abs() > 1e-7 * largest))
         .collect();
     trial.clone_from(b);
-    (0..p)
-        .filter(|i| !support.contains(i))
-        .for_each(|i| trial[i] = 0.0);
+    (0..p).filter(|i| !support.contains(i)).for_each(|i| trial[i] = 0.0);
     for _ in 0..20 {
         let (mut gradient, hessian) = derivatives(problem, &trial);
         let Some(mut hessian) = hessian else { return };
@@ -355,10 +321,7 @@ fn violation(problem: &Problem, b: &[f64]) -> f64 {
     let (gradient, _) = derivatives(problem, b);
     let mut moved: Vec<f64> = b.iter().zip(&gradient).map(|(b, g)| b - g).collect();
     problem.penalty(problem.eta).prox(&mut moved, 1.0);
-    moved
-        .iter()
-        .zip(b)
-        .fold(0.0, |max: f64, (moved, b)| max.max((moved - b).abs()))
+    moved.iter().zip(b).fold(0.0, |max: f64, (moved, b)| max.max((moved - b).abs()))
 }
 
 /// A duality gap from slopes: of the loss at `b`, or, where it has kinks, those that the solver's
@@ -371,23 +334,16 @@ fn certify(problem: &Problem, b: &[f64], lines: Option<&[f64]>, iterations: u32)
         for i in 0..samples.count() {
             let slope = match lines {
                 Some(lines) => lines[slopes.len()],
-                None => problem
-                    .loss
-                    .slope(samples.rows.dot(i, b), samples.targets[i]),
+                None => problem.loss.slope(samples.rows.dot(i, b), samples.targets[i]),
             };
             let weighted = problem.sample_weight(k) * slope;
-            samples
-                .rows
-                .visit(i, |column, value| g[column] += weighted * value);
+            samples.rows.visit(i, |column, value| g[column] += weighted * value);
             slopes.push(slope);
         }
     }
     let mut moved: Vec<f64> = b.iter().zip(&g).map(|(b, g)| b - g).collect();
     penalty.prox(&mut moved, 1.0);
-    let stationarity = moved
-        .iter()
-        .zip(b)
-        .fold(0.0, |max: f64, (m, b)| max.max((m - b).abs()));
+    let stationarity = moved.iter().zip(b).fold(0.0, |max: f64, (m, b)| max.max((m - b).abs()));
     // A free coordinate bounds nothing unless its dual vanishes exactly.
     let bounded = penalty.penalized == problem.dim() && penalty.weight > 0.0;
     let scale = if bounded { penalty.dual_scale(&g) } else { 0.0 };
@@ -405,9 +361,5 @@ fn certify(problem: &Problem, b: &[f64], lines: Option<&[f64]>, iterations: u32)
         }
         gap
     });
-    Certificate {
-        duality_gap,
-        stationarity,
-        iterations,
-    }
+    Certificate { duality_gap, stationarity, iterations }
 }

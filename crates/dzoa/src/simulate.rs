@@ -53,10 +53,7 @@ pub struct Releases {
 impl Default for Releases {
     /// No protection, the last iterate.
     fn default() -> Self {
-        Self {
-            event: Event::Unprotected,
-            average: Average::None,
-        }
+        Self { event: Event::Unprotected, average: Average::None }
     }
 }
 
@@ -69,9 +66,7 @@ pub fn zeroth_order_agents(
     releases: Releases,
     streams: &Streams,
 ) -> Result<Vec<Agent>, BuildError> {
-    agents(problem, graph, settings, releases, streams, |k| {
-        Box::new(inner[k])
-    })
+    agents(problem, graph, settings, releases, streams, |k| Box::new(inner[k]))
 }
 
 /// Consensus ADMM agents with an exact inner solver.
@@ -82,14 +77,9 @@ pub fn exact_agents(
     tolerance: Option<f64>,
     streams: &Streams,
 ) -> Result<Vec<Agent>, BuildError> {
-    agents(
-        problem,
-        graph,
-        settings,
-        Releases::default(),
-        streams,
-        |k| Box::new(Exact::new(problem.risk(k), tolerance)),
-    )
+    agents(problem, graph, settings, Releases::default(), streams, |k| {
+        Box::new(Exact::new(problem.risk(k), tolerance))
+    })
 }
 
 fn agents(
@@ -101,10 +91,7 @@ fn agents(
     step: impl Fn(usize) -> Box<dyn PrimalStep>,
 ) -> Result<Vec<Agent>, BuildError> {
     if problem.agents.len() != graph.len() {
-        return Err(BuildError::Count {
-            data: problem.agents.len(),
-            graph: graph.len(),
-        });
+        return Err(BuildError::Count { data: problem.agents.len(), graph: graph.len() });
     }
     let expected = problem.dim();
     (0..graph.len())
@@ -115,11 +102,7 @@ fn agents(
                 return Err(BuildError::NoRows(name));
             }
             if samples.rows.width() != expected {
-                return Err(BuildError::Columns {
-                    name,
-                    got: samples.rows.width(),
-                    expected,
-                });
+                return Err(BuildError::Columns { name, got: samples.rows.width(), expected });
             }
             if graph.neighbourhood(k, settings.self_loop) == 0 {
                 return Err(BuildError::Alone(name));
@@ -146,9 +129,7 @@ fn agents(
 pub fn simulate(agents: &mut [Agent], observer: &mut dyn Observer) -> Status {
     let mut round = 0;
     loop {
-        agents
-            .par_iter_mut()
-            .for_each_init(Workspace::default, |work, agent| agent.compute(work));
+        agents.par_iter_mut().for_each_init(Workspace::default, |work, agent| agent.compute(work));
         let mut mail: Vec<Envelope> = Vec::new();
         let mut failed = None;
         for agent in agents.iter_mut() {
@@ -171,11 +152,7 @@ pub fn simulate(agents: &mut [Agent], observer: &mut dyn Observer) -> Status {
         for Envelope { from, round, beta } in mail {
             for neighbour in agents[from].neighbours().to_vec() {
                 agents[neighbour]
-                    .handle(Input::Received {
-                        from,
-                        round,
-                        beta: beta.values().clone(),
-                    })
+                    .handle(Input::Received { from, round, beta: beta.values().clone() })
                     .expect("agents in lockstep send what the protocol allows");
             }
         }

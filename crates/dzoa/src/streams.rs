@@ -40,10 +40,7 @@ pub struct Streams {
 impl Streams {
     /// Reproducible streams. Whoever knows the seed can subtract the noise: for tests and figures.
     pub fn from_seed(seed: u64) -> Self {
-        Self {
-            key: blake3::derive_key("dzoa 2026 seed", &seed.to_le_bytes()),
-            seeded: true,
-        }
+        Self { key: blake3::derive_key("dzoa 2026 seed", &seed.to_le_bytes()), seeded: true }
     }
 
     /// Streams from the operating system's entropy.
@@ -65,20 +62,14 @@ impl Streams {
     pub fn trial(&self, trial: u64) -> Self {
         let mut hasher = blake3::Hasher::new_keyed(&self.key);
         hasher.update(b"trial").update(&trial.to_le_bytes());
-        Self {
-            key: *hasher.finalize().as_bytes(),
-            seeded: self.seeded,
-        }
+        Self { key: *hasher.finalize().as_bytes(), seeded: self.seeded }
     }
 
     /// The generator for one agent (by name, so that relabelling agents changes nothing), one round
     /// and one purpose.
     pub fn rng(&self, purpose: Purpose, agent: &str, round: u64) -> FastRng {
         let mut hasher = blake3::Hasher::new_keyed(&self.key);
-        hasher
-            .update(&[purpose as u8])
-            .update(&round.to_le_bytes())
-            .update(agent.as_bytes());
+        hasher.update(&[purpose as u8]).update(&round.to_le_bytes()).update(agent.as_bytes());
         FastRng::from_seed(*hasher.finalize().as_bytes())
     }
 }

@@ -58,19 +58,10 @@ pub struct Theorem3Inputs {
 #[doc(alias = "convergence4")]
 #[doc(alias = "convergenceone")]
 pub fn theorem3_bound(graph: &Graph, inputs: &Theorem3Inputs) -> Option<Theorem3> {
-    let Theorem3Inputs {
-        rho,
-        rounds,
-        features,
-        optimum_norm_squared,
-        sigma,
-        self_loop,
-    } = *inputs;
+    let Theorem3Inputs { rho, rounds, features, optimum_norm_squared, sigma, self_loop } = *inputs;
     let (largest_plus, smallest_minus) = graph.extreme_eigenvalues(self_loop)?;
     // 1'L+ 1 = 2 sum_k |N_k|
-    let ones: f64 = (0..graph.len())
-        .map(|k| 2.0 * graph.neighbourhood(k, self_loop) as f64)
-        .sum();
+    let ones: f64 = (0..graph.len()).map(|k| 2.0 * graph.neighbourhood(k, self_loop) as f64).sum();
     Some(Theorem3 {
         optimisation: 0.5 * rho * optimum_norm_squared * ones / rounds as f64,
         noise_floor: rho * largest_plus * largest_plus * features as f64 * sigma * sigma

@@ -88,38 +88,20 @@ pub struct EarlyStop {
 impl EarlyStop {
     /// Stops when changes and disagreement are at most `tolerance` in every coordinate.
     pub fn new(tolerance: f64) -> Self {
-        Self {
-            tolerance,
-            last: Vec::new(),
-        }
+        Self { tolerance, last: Vec::new() }
     }
 }
 
 impl Observer for EarlyStop {
     fn round(&mut self, view: &RoundView<'_>) -> ControlFlow<()> {
-        let now: Vec<Vec<f64>> = view
-            .agents
-            .iter()
-            .map(|agent| agent.beta().to_vec())
-            .collect();
-        let near = |a: &[f64], b: &[f64]| {
-            a.iter()
-                .zip(b)
-                .all(|(a, b)| (a - b).abs() <= self.tolerance)
-        };
+        let now: Vec<Vec<f64>> = view.agents.iter().map(|agent| agent.beta().to_vec()).collect();
+        let near =
+            |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| (a - b).abs() <= self.tolerance);
         let still = self.last.len() == now.len()
-            && self
-                .last
-                .iter()
-                .zip(&now)
-                .all(|(last, now)| near(last, now))
+            && self.last.iter().zip(&now).all(|(last, now)| near(last, now))
             && now.iter().all(|beta| near(beta, &now[0]));
         self.last = now;
-        if still {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
+        if still { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 
@@ -152,13 +134,7 @@ pub struct Recorder<'a> {
 impl<'a> Recorder<'a> {
     /// A recorder for a run of `rounds` rounds.
     pub fn new(problem: &'a Problem, optimum: &'a Optimum, every: u64, rounds: u64) -> Self {
-        Self {
-            problem,
-            optimum,
-            every: every.max(1),
-            rounds,
-            records: Vec::new(),
-        }
+        Self { problem, optimum, every: every.max(1), rounds, records: Vec::new() }
     }
 
     /// The paper's metric `sum_k ||beta_k - beta^c||^2/||beta^c||^2` per recorded round.
@@ -208,9 +184,7 @@ impl Observer for Recorder<'_> {
 pub fn mean(vectors: &[Vec<f64>]) -> Vec<f64> {
     let mut sum = vec![0.0; vectors.first().map_or(0, Vec::len)];
     for vector in vectors {
-        sum.iter_mut()
-            .zip(vector)
-            .for_each(|(sum, value)| *sum += value);
+        sum.iter_mut().zip(vector).for_each(|(sum, value)| *sum += value);
     }
     sum.iter_mut().for_each(|sum| *sum /= vectors.len() as f64);
     sum

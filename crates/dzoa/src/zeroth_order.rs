@@ -98,19 +98,8 @@ impl ZerothOrder {
             if u2 < shortest {
                 (u2, raised) = (shortest, true);
             }
-            let probe = Probe {
-                point: b,
-                u1,
-                u2,
-                directions: &work.directions,
-            };
-            gradient(
-                objective,
-                &probe,
-                &mut work.scratch,
-                &mut work.quotients,
-                &mut work.gradient,
-            );
+            let probe = Probe { point: b, u1, u2, directions: &work.directions };
+            gradient(objective, &probe, &mut work.scratch, &mut work.quotients, &mut work.gradient);
             let alpha = self.step_size(t, features);
             for ((b, g), average) in b.iter_mut().zip(&work.gradient).zip(&mut work.average) {
                 *b -= alpha * g;
@@ -122,9 +111,7 @@ impl ZerothOrder {
         }
         if self.inner_average {
             let steps = self.inner_steps as f64;
-            b.iter_mut()
-                .zip(&work.average)
-                .for_each(|(b, sum)| *b = sum / steps);
+            b.iter_mut().zip(&work.average).for_each(|(b, sum)| *b = sum / steps);
         }
         Ok(raised)
     }
@@ -147,11 +134,7 @@ pub fn gradient(
     objective.quotients(probe, scratch, quotients);
     for (p, g) in gradient.iter_mut().enumerate() {
         let (_, nu2) = probe.directions.feature(p);
-        let sum: f64 = quotients
-            .iter()
-            .zip(nu2)
-            .map(|(quotient, nu2)| quotient * nu2)
-            .sum();
+        let sum: f64 = quotients.iter().zip(nu2).map(|(quotient, nu2)| quotient * nu2).sum();
         *g = sum / count as f64;
     }
 }
@@ -165,9 +148,7 @@ impl PrimalStep for ZerothOrder {
         work: &mut Workspace,
     ) -> Result<Primal, InnerFailure> {
         let mut b = start.to_vec();
-        let mut rng = context
-            .streams
-            .rng(Purpose::Directions, context.agent, context.round);
+        let mut rng = context.streams.rng(Purpose::Directions, context.agent, context.round);
         let raised = self.descend(
             lagrangian,
             &mut b,

@@ -18,9 +18,7 @@ fn rows(matrix: &[Vec<f64>]) -> Rows {
 }
 
 fn largest_difference(a: &[f64], b: &[f64]) -> f64 {
-    a.iter()
-        .zip(b)
-        .fold(0.0, |max: f64, (a, b)| max.max((a - b).abs()))
+    a.iter().zip(b).fold(0.0, |max: f64, (a, b)| max.max((a - b).abs()))
 }
 
 fn largest(a: &[f64]) -> f64 {
@@ -87,11 +85,7 @@ fn given_directions_give_the_oracles_gradients_and_iterates() {
                 loss: loss(&case.loss),
                 weight,
             }),
-            penalty: Penalty {
-                regularizer: Regularizer::L1,
-                weight: case.l1,
-                penalized: p,
-            },
+            penalty: Penalty { regularizer: Regularizer::L1, weight: case.l1, penalized: p },
         };
         let lagrangian = Lagrangian {
             objective: &objective,
@@ -111,10 +105,7 @@ fn given_directions_give_the_oracles_gradients_and_iterates() {
         // Every prefix of the loop, so that every iterate is compared.
         for done in 1..=steps {
             let mut b = vec![0.0; p];
-            let prefix = ZerothOrder {
-                inner_steps: done,
-                ..inner
-            };
+            let prefix = ZerothOrder { inner_steps: done, ..inner };
             prefix
                 .descend(
                     &lagrangian,
@@ -132,28 +123,13 @@ fn given_directions_give_the_oracles_gradients_and_iterates() {
             );
         }
         for t in 1..=steps {
-            let point = if t == 1 {
-                vec![0.0; p]
-            } else {
-                case.iterates[t - 2].clone()
-            };
+            let point = if t == 1 { vec![0.0; p] } else { case.iterates[t - 2].clone() };
             let (u1, u2) = inner.smoothing_at(t, p);
             let mut directions = Directions::default();
             fill(&mut directions, &case.nu1[t - 1], &case.nu2[t - 1]);
-            let probe = Probe {
-                point: &point,
-                u1,
-                u2,
-                directions: &directions,
-            };
+            let probe = Probe { point: &point, u1, u2, directions: &directions };
             let mut g = vec![0.0; p];
-            gradient(
-                &lagrangian,
-                &probe,
-                &mut Scratch::default(),
-                &mut Vec::new(),
-                &mut g,
-            );
+            gradient(&lagrangian, &probe, &mut Scratch::default(), &mut Vec::new(), &mut g);
             let expected = &case.gradients[t - 1];
             let difference = largest_difference(&g, expected);
             assert!(
@@ -193,11 +169,7 @@ fn exact_admm_follows_the_oracle_round_by_round_and_the_reference_finds_its_opti
             loss: Arc::new(Squared),
             regularizer: Regularizer::L1,
             eta: case.eta,
-            scale: if case.scale == "mean" {
-                Scale::Mean
-            } else {
-                Scale::Sum
-            },
+            scale: if case.scale == "mean" { Scale::Mean } else { Scale::Sum },
             intercept: false,
             agents: agents
                 .map(|(x, y)| Arc::new(Samples::new(rows(x), y.clone()).unwrap()))
@@ -205,11 +177,7 @@ fn exact_admm_follows_the_oracle_round_by_round_and_the_reference_finds_its_opti
         };
         let names = (1..=case.X.len()).map(|k| k.to_string()).collect();
         let graph = Graph::from_edges(names, &case.edges).unwrap();
-        let settings = Admm {
-            rho: case.rho,
-            rounds: 200,
-            ..Admm::default()
-        };
+        let settings = Admm { rho: case.rho, rounds: 200, ..Admm::default() };
         let streams = Streams::from_seed(0);
         let mut agents = exact_agents(&problem, &graph, settings, Some(1e-12), &streams).unwrap();
         let mut compared = 0;
@@ -232,11 +200,7 @@ fn exact_admm_follows_the_oracle_round_by_round_and_the_reference_finds_its_opti
         assert_eq!(compared, case.primal_after_round.len());
         let optimum = reference::optimum(&problem).unwrap();
         let difference = largest_difference(&optimum.coefficients, &case.optimum);
-        assert!(
-            difference <= EXACT,
-            "{} optimum: {difference:e}",
-            case.scale
-        );
+        assert!(difference <= EXACT, "{} optimum: {difference:e}", case.scale);
         assert!(optimum.certificate.duality_gap.unwrap() < 1e-12);
     }
 }

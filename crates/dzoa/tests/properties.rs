@@ -25,9 +25,7 @@ fn regularizers() -> Vec<Regularizer> {
         Regularizer::L1,
         Regularizer::L2,
         Regularizer::ElasticNet { l1_ratio: 0.4 },
-        Regularizer::GroupL1 {
-            groups: vec![vec![0, 2], vec![1], vec![3, 4]],
-        },
+        Regularizer::GroupL1 { groups: vec![vec![0, 2], vec![1], vec![3, 4]] },
         Regularizer::None,
     ]
 }
@@ -192,14 +190,7 @@ fn problem(loss: Arc<dyn Loss>, regularizer: Regularizer, seed: u64, intercept: 
             Arc::new(samples)
         })
         .collect();
-    Problem {
-        loss,
-        regularizer,
-        eta: 0.3,
-        scale: Scale::Mean,
-        intercept,
-        agents,
-    }
+    Problem { loss, regularizer, eta: 0.3, scale: Scale::Mean, intercept, agents }
 }
 
 fn ring() -> Graph {
@@ -216,15 +207,10 @@ fn the_exact_step_is_certified_for_every_loss_and_regulariser() {
                 let objective = problem.local(0);
                 let dim = problem.dim();
                 let linear = (0..dim).map(|i| (i as f64 - 2.0) * 0.1).collect();
-                let lagrangian = Lagrangian {
-                    objective: &objective,
-                    linear,
-                    quadratic: 0.2,
-                };
+                let lagrangian = Lagrangian { objective: &objective, linear, quadratic: 0.2 };
                 let tolerance = 1e-6;
-                let (b, distance) = Exact::new(problem.risk(0), Some(tolerance))
-                    .solve(&lagrangian)
-                    .unwrap();
+                let (b, distance) =
+                    Exact::new(problem.risk(0), Some(tolerance)).solve(&lagrangian).unwrap();
                 assert!(distance <= tolerance);
                 // The certificate is honest: F grows at least as strong convexity says.
                 for i in 0..dim {
@@ -261,19 +247,10 @@ fn exact_admm_reaches_the_reference_for_every_loss_and_regulariser() {
                     loss.name()
                 );
             }
-            let settings = Admm {
-                rho: 0.1,
-                rounds: 6000,
-                ..Admm::default()
-            };
-            let mut agents = exact_agents(
-                &problem,
-                &ring(),
-                settings,
-                Some(1e-6),
-                &Streams::from_seed(0),
-            )
-            .unwrap();
+            let settings = Admm { rho: 0.1, rounds: 6000, ..Admm::default() };
+            let mut agents =
+                exact_agents(&problem, &ring(), settings, Some(1e-6), &Streams::from_seed(0))
+                    .unwrap();
             assert_eq!(simulate(&mut agents, &mut ()), Status::Finished);
             let reached = problem.value(agents[2].beta());
             let relative = (reached - optimum.objective) / optimum.objective;
@@ -296,11 +273,7 @@ fn run(problem: &Problem, graph: &Graph, rounds: u64, seed: u64) -> Vec<Agent> {
         };
         graph.len()
     ];
-    let settings = Admm {
-        rho: 1.0,
-        rounds,
-        ..Admm::default()
-    };
+    let settings = Admm { rho: 1.0, rounds, ..Admm::default() };
     let mut agents = zeroth_order_agents(
         problem,
         graph,
@@ -325,23 +298,11 @@ fn relabelling_agents_permutes_the_results() {
     let order = [2, 0, 3, 1]; // new position -> old position
     let position = |old: usize| order.iter().position(|&o| o == old).unwrap();
     let mut relabelled = problem.clone();
-    relabelled.agents = order
-        .iter()
-        .map(|&old| problem.agents[old].clone())
-        .collect();
-    let edges: Vec<_> = graph
-        .edges()
-        .map(|(a, b)| (position(a), position(b)))
-        .collect();
-    let names = order
-        .iter()
-        .map(|&old| graph.names()[old].clone())
-        .collect();
+    relabelled.agents = order.iter().map(|&old| problem.agents[old].clone()).collect();
+    let edges: Vec<_> = graph.edges().map(|(a, b)| (position(a), position(b))).collect();
+    let names = order.iter().map(|&old| graph.names()[old].clone()).collect();
     let other = Graph::from_edges(names, &edges).unwrap();
-    let (first, second) = (
-        run(&problem, &graph, 30, 4),
-        run(&relabelled, &other, 30, 4),
-    );
+    let (first, second) = (run(&problem, &graph, 30, 4), run(&relabelled, &other, 30, 4));
     for (new, &old) in order.iter().enumerate() {
         for (a, b) in first[old].beta().iter().zip(second[new].beta()) {
             // Sums over neighbours run in another order: rounding, nothing else.
@@ -352,12 +313,7 @@ fn relabelling_agents_permutes_the_results() {
 
 #[test]
 fn the_duals_sum_to_zero() {
-    let agents = run(
-        &problem(Arc::new(Hinge), Regularizer::L1, 9, false),
-        &ring(),
-        40,
-        2,
-    );
+    let agents = run(&problem(Arc::new(Hinge), Regularizer::L1, 9, false), &ring(), 40, 2);
     for p in 0..P {
         let sum: f64 = agents.iter().map(|agent| agent.gamma()[p]).sum();
         assert!(sum.abs() <= 1e-12, "{sum}");
@@ -368,16 +324,9 @@ fn the_duals_sum_to_zero() {
 fn any_number_of_threads_gives_the_same_bits() {
     let problem = problem(Arc::new(Logistic), Regularizer::L1, 10, false);
     let run = |threads: usize| {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build()
-            .unwrap();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let agents = pool.install(|| run(&problem, &ring(), 25, 6));
-        agents
-            .iter()
-            .flat_map(|agent| agent.beta().to_vec())
-            .map(f64::to_bits)
-            .collect::<Vec<_>>()
+        agents.iter().flat_map(|agent| agent.beta().to_vec()).map(f64::to_bits).collect::<Vec<_>>()
     };
     let one = run(1);
     assert_eq!(one, run(2));
@@ -392,33 +341,17 @@ fn a_black_box_reaches_what_the_known_loss_reaches_and_says_that_it_raised_the_s
         data: Arc::new(BlackBox::new(P, move |b: &[f64]| risk.value(b))),
         penalty: known.penalty(0.1),
     };
-    let transparent = LocalObjective {
-        data: Arc::new(known.risk(1)),
-        penalty: known.penalty(0.1),
-    };
-    let inner = ZerothOrder {
-        inner_steps: 400,
-        directions: 10,
-        alpha0_times_r: 1.0,
-        ..Default::default()
-    };
+    let transparent = LocalObjective { data: Arc::new(known.risk(1)), penalty: known.penalty(0.1) };
+    let inner =
+        ZerothOrder { inner_steps: 400, directions: 10, alpha0_times_r: 1.0, ..Default::default() };
     let solve = |objective: &LocalObjective| {
         use dzoa::admm::PrimalStep;
-        let lagrangian = Lagrangian {
-            objective,
-            linear: vec![0.1; P],
-            quadratic: 0.5,
-        };
+        let lagrangian = Lagrangian { objective, linear: vec![0.1; P], quadratic: 0.5 };
         let streams = Streams::from_seed(1);
-        let context = RoundContext {
-            agent: "a",
-            round: 1,
-            streams: &streams,
-        };
+        let context = RoundContext { agent: "a", round: 1, streams: &streams };
         let mut step = inner;
-        let primal = step
-            .update(&lagrangian, &[0.0; P], &context, &mut Default::default())
-            .unwrap();
+        let primal =
+            step.update(&lagrangian, &[0.0; P], &context, &mut Default::default()).unwrap();
         let raised = primal.step_raised;
         let receipt = dzoa::privacy::Ledger::default().charge(dzoa::privacy::Event::Unprotected);
         (primal.beta.release(receipt).unwrap().to_vec(), raised)

@@ -105,10 +105,7 @@ impl Accountant for Theorem2 {
                 self.rounds += 1;
                 Ok(())
             }
-            event => Err(Unsupported {
-                accountant: "Theorem 2",
-                event,
-            }),
+            event => Err(Unsupported { accountant: "Theorem 2", event }),
         }
     }
 
@@ -144,10 +141,7 @@ mod tests {
         for event in [events[1], events[0], events[0]] {
             other.compose(&event).unwrap();
         }
-        assert!(
-            (other.epsilon(DELTA) / last - 1.0).abs() < 1e-12,
-            "order does not matter"
-        );
+        assert!((other.epsilon(DELTA) / last - 1.0).abs() < 1e-12, "order does not matter");
         let before = account.clone();
         assert!(account.compose(&refused).is_err());
         assert_eq!(
@@ -160,19 +154,10 @@ mod tests {
     #[test]
     fn every_accountant_keeps_the_contract() {
         let gaussian = [
-            Event::Gaussian {
-                sensitivity: 1.0,
-                sigma: 30.0,
-            },
-            Event::Gaussian {
-                sensitivity: 0.5,
-                sigma: 2.0,
-            },
+            Event::Gaussian { sensitivity: 1.0, sigma: 30.0 },
+            Event::Gaussian { sensitivity: 0.5, sigma: 2.0 },
         ];
-        let nominal = Event::Nominal {
-            epsilon: 0.15,
-            delta: DELTA,
-        };
+        let nominal = Event::Nominal { epsilon: 0.15, delta: DELTA };
         contract::<ExactGaussian>(gaussian, nominal);
         contract::<ZeroConcentrated>(gaussian, nominal);
         contract::<Theorem2>([nominal; 2], gaussian[0]);

@@ -167,14 +167,8 @@ mod tests {
             for target in [1e-3, 0.1, 1.0, 30.0, 1e4] {
                 let mu = mu(target, delta);
                 let back = epsilon(delta, mu);
-                assert!(
-                    back <= target * (1.0 + 1e-12),
-                    "overshoots at {target} {delta}"
-                );
-                assert!(
-                    back >= target * (1.0 - 1e-6),
-                    "wastes at {target} {delta}: {back}"
-                );
+                assert!(back <= target * (1.0 + 1e-12), "overshoots at {target} {delta}");
+                assert!(back >= target * (1.0 - 1e-6), "wastes at {target} {delta}: {back}");
             }
         }
     }

@@ -43,10 +43,6 @@ impl Ledger {
 
     /// The weakest claim among the releases: one unprotected release spoils all others.
     pub fn claim(&self) -> Claim {
-        self.events
-            .iter()
-            .map(Event::claim)
-            .min()
-            .unwrap_or(Claim::None)
+        self.events.iter().map(Event::claim).min().unwrap_or(Claim::None)
     }
 }

@@ -77,18 +77,12 @@ mod tests {
 
     #[test]
     fn a_promise_of_noise_cannot_be_released_without_it() {
-        let receipt = Ledger::default().charge(Event::Gaussian {
-            sensitivity: 1.0,
-            sigma: 1.0,
-        });
+        let receipt = Ledger::default().charge(Event::Gaussian { sensitivity: 1.0, sigma: 1.0 });
         assert!(Private::new(vec![0.0]).release(receipt).is_err());
     }
 
     #[test]
     fn private_values_are_not_printed() {
-        assert_eq!(
-            format!("{:?}", Private::new(vec![42.0])),
-            "Private(1 hidden values)"
-        );
+        assert_eq!(format!("{:?}", Private::new(vec![42.0])), "Private(1 hidden values)");
     }
 }

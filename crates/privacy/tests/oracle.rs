@@ -46,10 +46,7 @@ struct Corollary {
 }
 
 fn oracle() -> Oracle {
-    let path = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../tests/oracle/privacy.json"
-    );
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/oracle/privacy.json");
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
@@ -62,34 +59,18 @@ fn composition_agrees_and_the_exact_bound_is_never_below() {
     for row in oracle().composition {
         let multiplier = calibrate::theorem1_noise_multiplier(row.epsilon, row.delta);
         assert!(close(multiplier, row.noise_multiplier));
-        let round = Event::Gaussian {
-            sensitivity: 1.0,
-            sigma: multiplier,
-        };
-        let nominal = Event::Nominal {
-            epsilon: row.epsilon,
-            delta: row.delta,
-        };
-        let (mut exact, mut zcdp, mut theorem2) = (
-            ExactGaussian::default(),
-            ZeroConcentrated::default(),
-            Theorem2::default(),
-        );
+        let round = Event::Gaussian { sensitivity: 1.0, sigma: multiplier };
+        let nominal = Event::Nominal { epsilon: row.epsilon, delta: row.delta };
+        let (mut exact, mut zcdp, mut theorem2) =
+            (ExactGaussian::default(), ZeroConcentrated::default(), Theorem2::default());
         for _ in 0..row.rounds {
             exact.compose(&round).unwrap();
             zcdp.compose(&round).unwrap();
             theorem2.compose(&nominal).unwrap();
         }
         let epsilon = exact.epsilon(row.delta);
-        assert!(
-            close(epsilon, row.epsilon_exact),
-            "{epsilon} against {}",
-            row.epsilon_exact
-        );
-        assert!(
-            epsilon >= row.epsilon_exact,
-            "an upper bound is never below the truth"
-        );
+        assert!(close(epsilon, row.epsilon_exact), "{epsilon} against {}", row.epsilon_exact);
+        assert!(epsilon >= row.epsilon_exact, "an upper bound is never below the truth");
         assert!(close(zcdp.epsilon(row.delta), row.epsilon_zcdp));
         assert!(zcdp.epsilon(row.delta) >= row.epsilon_zcdp);
         assert!(close(theorem2.epsilon(row.delta), row.epsilon_theorem2));
@@ -116,10 +97,7 @@ fn corollary_1_and_its_inverse_agree() {
             c: row.c,
             optimum_norm_squared: row.optimum_norm_squared,
         };
-        assert!(close(
-            corollary.alpha0_times_r(row.epsilon),
-            row.alpha0_times_R
-        ));
+        assert!(close(corollary.alpha0_times_r(row.epsilon), row.alpha0_times_R));
         // Forward again the oracle's rounded step returns epsilon only to 3e-11.
         let epsilon = corollary.epsilon(row.alpha0_times_R).unwrap();
         assert!((epsilon / row.epsilon - 1.0).abs() < 1e-9);

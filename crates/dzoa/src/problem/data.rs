@@ -55,11 +55,7 @@ pub struct Rows {
 #[derive(Clone, Debug, PartialEq)]
 enum Storage {
     Dense(Vec<f64>),
-    Sparse {
-        starts: Vec<usize>,
-        columns: Vec<u32>,
-        values: Vec<f64>,
-    },
+    Sparse { starts: Vec<usize>, columns: Vec<u32>, values: Vec<f64> },
 }
 
 impl Rows {
@@ -75,19 +71,12 @@ impl Rows {
             return Err(DataError::NoColumns);
         }
         if values.len() % width != 0 {
-            return Err(DataError::Ragged {
-                values: values.len(),
-                width,
-            });
+            return Err(DataError::Ragged { values: values.len(), width });
         }
         if let Some(at) = values.iter().position(|v| !v.is_finite()) {
             return Err(DataError::NonFinite { row: at / width });
         }
-        Ok(Self {
-            count: values.len() / width,
-            width,
-            storage: Storage::Dense(values),
-        })
+        Ok(Self { count: values.len() / width, width, storage: Storage::Dense(values) })
     }
 
     /// Sparse rows, each a list of (column, value).
@@ -116,11 +105,7 @@ impl Rows {
         Ok(Self {
             count: starts.len() - 1,
             width,
-            storage: Storage::Sparse {
-                starts,
-                columns,
-                values,
-            },
+            storage: Storage::Sparse { starts, columns, values },
         })
     }
 
@@ -152,15 +137,9 @@ impl Rows {
         match &self.storage {
             Storage::Dense(values) => {
                 let row = &values[row * self.width..][..self.width];
-                row.iter()
-                    .enumerate()
-                    .for_each(|(column, &value)| visit(column, value));
+                row.iter().enumerate().for_each(|(column, &value)| visit(column, value));
             }
-            Storage::Sparse {
-                starts,
-                columns,
-                values,
-            } => {
+            Storage::Sparse { starts, columns, values } => {
                 let range = starts[row]..starts[row + 1];
                 for (&column, &value) in columns[range.clone()].iter().zip(&values[range]) {
                     visit(column as usize, value);
@@ -213,19 +192,13 @@ impl Rows {
                 // Agents run in parallel; a product inside one of them stays on its core.
                 Par::Seq,
             ),
-            Storage::Sparse {
-                starts,
-                columns: indices,
-                values,
-            } => {
+            Storage::Sparse { starts, columns: indices, values } => {
                 for (row, out) in out.chunks_exact_mut(columns).enumerate() {
                     out.fill(0.0);
                     let range = starts[row]..starts[row + 1];
                     for (&p, &value) in indices[range.clone()].iter().zip(&values[range]) {
                         let line = &block[p as usize * columns..][..columns];
-                        out.iter_mut()
-                            .zip(line)
-                            .for_each(|(out, nu)| *out += value * nu);
+                        out.iter_mut().zip(line).for_each(|(out, nu)| *out += value * nu);
                     }
                 }
             }
@@ -241,11 +214,7 @@ impl Rows {
                     .copied()
                     .collect(),
             ),
-            Storage::Sparse {
-                starts,
-                columns,
-                values,
-            } => {
+            Storage::Sparse { starts, columns, values } => {
                 let (mut new_starts, mut new_columns, mut new_values) = (vec![0], vec![], vec![]);
                 for &row in rows {
                     let range = starts[row]..starts[row + 1];
@@ -253,33 +222,19 @@ impl Rows {
                     new_values.extend_from_slice(&values[range]);
                     new_starts.push(new_values.len());
                 }
-                Storage::Sparse {
-                    starts: new_starts,
-                    columns: new_columns,
-                    values: new_values,
-                }
+                Storage::Sparse { starts: new_starts, columns: new_columns, values: new_values }
             }
         };
-        Self {
-            count: rows.len(),
-            width: self.width,
-            storage,
-        }
+        Self { count: rows.len(), width: self.width, storage }
     }
 
     /// The same rows, stored dense. For tests and small problems: a9a must never be densified.
     pub fn to_dense(&self) -> Self {
         let mut values = vec![0.0; self.count * self.width];
         for row in 0..self.count {
-            self.visit(row, |column, value| {
-                values[row * self.width + column] += value
-            });
+            self.visit(row, |column, value| values[row * self.width + column] += value);
         }
-        Self {
-            count: self.count,
-            width: self.width,
-            storage: Storage::Dense(values),
-        }
+        Self { count: self.count, width: self.width, storage: Storage::Dense(values) }
     }
 
     /// The same rows, stored sparse.
@@ -307,11 +262,7 @@ impl Rows {
                     .flat_map(|row| row.iter().copied().chain([1.0]))
                     .collect(),
             ),
-            Storage::Sparse {
-                starts,
-                columns,
-                values,
-            } => {
+            Storage::Sparse { starts, columns, values } => {
                 let (mut new_starts, mut new_columns, mut new_values) = (vec![0], vec![], vec![]);
                 for row in starts.windows(2) {
                     new_columns.extend_from_slice(&columns[row[0]..row[1]]);
@@ -320,18 +271,10 @@ impl Rows {
                     new_values.push(1.0);
                     new_starts.push(new_values.len());
                 }
-                Storage::Sparse {
-                    starts: new_starts,
-                    columns: new_columns,
-                    values: new_values,
-                }
+                Storage::Sparse { starts: new_starts, columns: new_columns, values: new_values }
             }
         };
-        Self {
-            count: self.count,
-            width,
-            storage,
-        }
+        Self { count: self.count, width, storage }
     }
 
     /// Divides every row by `max(1, ||row||)`.
@@ -364,10 +307,7 @@ impl Samples {
     /// Rows with one finite target each.
     pub fn new(rows: Rows, targets: Vec<f64>) -> Result<Self, DataError> {
         if targets.len() != rows.count() {
-            return Err(DataError::Targets {
-                targets: targets.len(),
-                rows: rows.count(),
-            });
+            return Err(DataError::Targets { targets: targets.len(), rows: rows.count() });
         }
         if let Some(row) = targets.iter().position(|y| !y.is_finite()) {
             return Err(DataError::NonFinite { row });

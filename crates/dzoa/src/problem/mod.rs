@@ -174,12 +174,7 @@ pub trait Objective: Send + Sync {
     /// `out[j] = [f(b + u1 nu1_j + u2 nu2_j) - f(b + u1 nu1_j)]/u2` for the whole batch. As given
     /// here it asks for two values a direction; a known function does better.
     fn quotients(&self, probe: &Probe<'_>, scratch: &mut Scratch, out: &mut [f64]) {
-        let Probe {
-            point,
-            u1,
-            u2,
-            directions,
-        } = *probe;
+        let Probe { point, u1, u2, directions } = *probe;
         for (j, out) in out.iter_mut().enumerate() {
             scratch.here.clear();
             scratch.there.clear();
@@ -212,9 +207,8 @@ impl Objective for EmpiricalRisk {
 
     fn value(&self, b: &[f64]) -> f64 {
         let Samples { rows, targets } = &*self.samples;
-        let sum: f64 = (0..targets.len())
-            .map(|i| self.loss.value(rows.dot(i, b), targets[i]))
-            .sum();
+        let sum: f64 =
+            (0..targets.len()).map(|i| self.loss.value(rows.dot(i, b), targets[i])).sum();
         self.weight * sum
     }
 
@@ -223,12 +217,7 @@ impl Objective for EmpiricalRisk {
     }
 
     fn quotients(&self, probe: &Probe<'_>, scratch: &mut Scratch, out: &mut [f64]) {
-        let Probe {
-            point,
-            u1,
-            u2,
-            directions,
-        } = *probe;
+        let Probe { point, u1, u2, directions } = *probe;
         let Samples { rows, targets } = &*self.samples;
         let count = directions.count();
         scratch.fitted.resize(targets.len(), 0.0);
@@ -238,14 +227,7 @@ impl Objective for EmpiricalRisk {
         out.fill(0.0);
         for (i, product) in scratch.products.chunks_exact(2 * count).enumerate() {
             let (first, second) = product.split_at(count);
-            let sample = Sample {
-                z: scratch.fitted[i],
-                y: targets[i],
-                u1,
-                u2,
-                first,
-                second,
-            };
+            let sample = Sample { z: scratch.fitted[i], y: targets[i], u1, u2, first, second };
             self.loss.add_differences(sample, out);
         }
         out.iter_mut().for_each(|out| *out *= self.weight / u2);

@@ -55,11 +55,7 @@ impl Partition {
             Partition::Dirichlet { alpha } => dirichlet(targets, agents, alpha, rng),
         };
         match parts.iter().position(Vec::is_empty) {
-            Some(agent) => Err(EmptyAgent {
-                rows,
-                agents,
-                agent: agent + 1,
-            }),
+            Some(agent) => Err(EmptyAgent { rows, agents, agent: agent + 1 }),
             None => Ok(parts),
         }
     }
@@ -92,20 +88,15 @@ fn dirichlet(targets: &[f64], agents: usize, alpha: f64, rng: &mut FastRng) -> V
     let mut distinct = sorted.clone();
     distinct.dedup();
     if distinct.len() > MOST_CLASSES {
-        distinct = (1..=4)
-            .map(|quarter| sorted[(sorted.len() * quarter / 4).saturating_sub(1)])
-            .collect();
+        distinct =
+            (1..=4).map(|quarter| sorted[(sorted.len() * quarter / 4).saturating_sub(1)]).collect();
     }
     let class = |y: f64| distinct.partition_point(|&edge| edge < y);
     let gamma = Gamma::new(alpha, 1.0).expect("alpha is checked to be positive and finite");
     let mut parts = vec![Vec::new(); agents];
     for label in 0..=distinct.len() {
-        let rows = shuffled(
-            (0..targets.len())
-                .filter(|&i| class(targets[i]) == label)
-                .collect(),
-            rng,
-        );
+        let rows =
+            shuffled((0..targets.len()).filter(|&i| class(targets[i]) == label).collect(), rng);
         // Tiny alphas can underflow every share: then one agent takes the class.
         let mut shares: Vec<f64> = (0..agents).map(|_| gamma.sample(rng)).collect();
         if shares.iter().sum::<f64>() <= 0.0 {
@@ -123,9 +114,7 @@ fn dirichlet(targets: &[f64], agents: usize, alpha: f64, rng: &mut FastRng) -> V
     }
     // Nobody may be left without rows: the largest part gives one away.
     while let Some(empty) = parts.iter().position(Vec::is_empty) {
-        let largest = (0..agents)
-            .max_by_key(|&k| parts[k].len())
-            .expect("there are agents");
+        let largest = (0..agents).max_by_key(|&k| parts[k].len()).expect("there are agents");
         if parts[largest].len() < 2 {
             break;
         }

@@ -50,9 +50,7 @@ impl Regularizer {
 
 /// The groups with their weights `sqrt(|g|)`.
 fn weighted(groups: &[Vec<usize>]) -> impl Iterator<Item = (f64, &[usize])> {
-    groups
-        .iter()
-        .map(|group| ((group.len() as f64).sqrt(), group.as_slice()))
+    groups.iter().map(|group| ((group.len() as f64).sqrt(), group.as_slice()))
 }
 
 fn norm(group: &[usize], b: &[f64]) -> f64 {
@@ -68,9 +66,9 @@ impl Penalty {
                 l1 * b.iter().map(|b| b.abs()).sum::<f64>()
                     + 0.5 * l2 * b.iter().map(|b| b * b).sum::<f64>()
             }
-            (Regularizer::GroupL1 { groups }, None) => weighted(groups)
-                .map(|(weight, group)| weight * norm(group, b))
-                .sum(),
+            (Regularizer::GroupL1 { groups }, None) => {
+                weighted(groups).map(|(weight, group)| weight * norm(group, b)).sum()
+            }
             _ => unreachable!("every other regulariser is separable"),
         };
         self.weight * value
@@ -81,19 +79,13 @@ impl Penalty {
         let strength = scale * self.weight;
         match (&self.regularizer, self.regularizer.separable()) {
             (_, Some(parts)) => {
-                v[..self.penalized]
-                    .iter_mut()
-                    .for_each(|v| *v = shrink(*v, strength, parts));
+                v[..self.penalized].iter_mut().for_each(|v| *v = shrink(*v, strength, parts));
             }
             (Regularizer::GroupL1 { groups }, None) => {
                 weighted(groups).for_each(|(weight, group)| {
                     let length = norm(group, v);
                     let threshold = strength * weight;
-                    let factor = if length > threshold {
-                        1.0 - threshold / length
-                    } else {
-                        0.0
-                    };
+                    let factor = if length > threshold { 1.0 - threshold / length } else { 0.0 };
                     group.iter().for_each(|&i| v[i] *= factor);
                 });
             }
@@ -105,11 +97,7 @@ impl Penalty {
     #[inline]
     pub fn prox_coordinate(&self, i: usize, v: f64, scale: f64) -> Option<f64> {
         let parts = self.regularizer.separable()?;
-        Some(if i < self.penalized {
-            shrink(v, scale * self.weight, parts)
-        } else {
-            v
-        })
+        Some(if i < self.penalized { shrink(v, scale * self.weight, parts) } else { v })
     }
 
     /// `out[j] += weight [R(b + u1 nu1_j + u2 nu2_j) - R(b + u1 nu1_j)]/u2`, without cancellation.
@@ -117,12 +105,7 @@ impl Penalty {
         if self.weight == 0.0 {
             return;
         }
-        let Probe {
-            point,
-            u1,
-            u2,
-            directions,
-        } = *probe;
+        let Probe { point, u1, u2, directions } = *probe;
         let scale = self.weight / u2;
         match (&self.regularizer, self.regularizer.separable()) {
             (_, Some((l1, l2))) => {
@@ -171,18 +154,13 @@ impl Penalty {
     pub fn dual_scale(&self, g: &[f64]) -> f64 {
         let g = &g[..self.penalized];
         let limit = |largest: f64, allowed: f64| {
-            if largest <= allowed {
-                1.0
-            } else {
-                allowed / largest
-            }
+            if largest <= allowed { 1.0 } else { allowed / largest }
         };
         match (&self.regularizer, self.regularizer.separable()) {
             (_, Some((_, l2))) if l2 > 0.0 => 1.0,
-            (_, Some((l1, _))) => limit(
-                g.iter().fold(0.0, |largest, g| g.abs().max(largest)),
-                l1 * self.weight,
-            ),
+            (_, Some((l1, _))) => {
+                limit(g.iter().fold(0.0, |largest, g| g.abs().max(largest)), l1 * self.weight)
+            }
             (Regularizer::GroupL1 { groups }, None) => weighted(groups)
                 .map(|(weight, group)| limit(norm(group, g), weight * self.weight))
                 .fold(1.0, f64::min),

@@ -47,20 +47,12 @@ impl Synthetic {
         fill_normal(rng, &mut x);
         if self.normalize_columns {
             for column in 0..p {
-                let largest = x
-                    .iter()
-                    .skip(column)
-                    .step_by(p)
-                    .fold(0.0, |max: f64, v| max.max(v.abs()));
-                x.iter_mut()
-                    .skip(column)
-                    .step_by(p)
-                    .for_each(|v| *v /= largest);
+                let largest =
+                    x.iter().skip(column).step_by(p).fold(0.0, |max: f64, v| max.max(v.abs()));
+                x.iter_mut().skip(column).step_by(p).for_each(|v| *v /= largest);
             }
         }
-        let rows = Rows::dense(p, x)
-            .expect("as many values as rows and columns")
-            .into_unit_ball();
+        let rows = Rows::dense(p, x).expect("as many values as rows and columns").into_unit_ball();
         let mut omega = vec![0.0; p];
         fill_normal(rng, &mut omega);
         omega.iter_mut().for_each(|omega| *omega *= self.signal);

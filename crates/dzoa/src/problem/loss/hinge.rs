@@ -16,11 +16,7 @@ impl Loss for Hinge {
     #[inline]
     fn difference(&self, z: f64, step: f64, y: f64) -> f64 {
         let (short, change) = (1.0 - y * z, -y * step);
-        if short > 0.0 {
-            change.max(-short)
-        } else {
-            (short + change).max(0.0)
-        }
+        if short > 0.0 { change.max(-short) } else { (short + change).max(0.0) }
     }
 
     fn slope(&self, z: f64, y: f64) -> f64 {
@@ -41,11 +37,7 @@ impl Loss for Hinge {
 
     fn fenchel_gap(&self, z: f64, a: f64, y: f64) -> f64 {
         let (short, weight) = (1.0 - y * z, -y * a);
-        if short > 0.0 {
-            (1.0 - weight) * short
-        } else {
-            -weight * short
-        }
+        if short > 0.0 { (1.0 - weight) * short } else { -weight * short }
     }
 
     fn epigraph(&self, y: f64) -> Option<Epigraph> {

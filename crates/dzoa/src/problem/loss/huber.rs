@@ -38,11 +38,7 @@ impl Loss for Huber {
     }
 
     fn curvature(&self, z: f64, y: f64) -> Option<f64> {
-        Some(if (z - y).abs() <= self.delta {
-            1.0
-        } else {
-            0.0
-        })
+        Some(if (z - y).abs() <= self.delta { 1.0 } else { 0.0 })
     }
 
     fn lipschitz(&self) -> Option<f64> {
@@ -56,11 +52,7 @@ impl Loss for Huber {
     fn fenchel_gap(&self, z: f64, a: f64, y: f64) -> f64 {
         let r = z - y;
         let edge = r.clamp(-self.delta, self.delta);
-        if edge == r {
-            0.5 * (r - a) * (r - a)
-        } else {
-            (edge - a) * (r - 0.5 * (edge + a))
-        }
+        if edge == r { 0.5 * (r - a) * (r - a) } else { (edge - a) * (r - 0.5 * (edge + a)) }
     }
 
     fn epigraph(&self, _y: f64) -> Option<Epigraph> {

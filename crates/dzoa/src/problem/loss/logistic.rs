@@ -50,11 +50,13 @@ impl Loss for Logistic {
     }
 
     fn dual_prox(&self, w: f64, kappa: f64, y: f64) -> f64 {
-        // The margin v of the prox solves v - kappa sigmoid(-v) = y w: Newton, kept inside a bracket.
+        // The margin v of the prox solves v - kappa sigmoid(-v) = y w. Newton inside a bracket, with a
+        // bisection wherever Newton leaves it or does not halve the residual (it can cycle).
         let target = y * w;
         let (mut low, mut high) = (target, target + kappa);
-        let mut v = (target + 0.5 * kappa).clamp(low, high);
-        for _ in 0..60 {
+        let mut v = target + 0.5 * kappa;
+        let mut last = f64::INFINITY;
+        for _ in 0..100 {
             let p = sigmoid(-v);
             let excess = v - kappa * p - target;
             if excess > 0.0 {
@@ -63,15 +65,12 @@ impl Loss for Logistic {
                 low = v;
             }
             let newton = v - excess / (1.0 + kappa * p * (1.0 - p));
-            let next = if newton > low && newton < high {
-                newton
-            } else {
-                0.5 * (low + high)
-            };
+            let trusted = newton >= low && newton <= high && excess.abs() <= 0.5 * last;
+            let next = if trusted { newton } else { 0.5 * (low + high) };
             if (next - v).abs() <= f64::EPSILON * v.abs().max(f64::EPSILON) {
                 break;
             }
-            v = next;
+            (v, last) = (next, excess.abs());
         }
         -y * sigmoid(-v)
     }
@@ -81,16 +80,8 @@ impl Loss for Logistic {
         let p = (-y * a).clamp(0.0, 1.0);
         let (s, not_s) = (sigmoid(-y * z), sigmoid(y * z));
         let excess = p - s;
-        let heads = if p > 0.0 {
-            p * (excess / s).ln_1p()
-        } else {
-            0.0
-        };
-        let tails = if p < 1.0 {
-            (1.0 - p) * (-excess / not_s).ln_1p()
-        } else {
-            0.0
-        };
+        let heads = if p > 0.0 { p * (excess / s).ln_1p() } else { 0.0 };
+        let tails = if p < 1.0 { (1.0 - p) * (-excess / not_s).ln_1p() } else { 0.0 };
         (heads + tails).max(0.0)
     }
 

@@ -87,14 +87,7 @@ pub trait Loss: Send + Sync + fmt::Debug {
     /// `out[j] += loss(z + u1 first[j] + u2 second[j]) - loss(z + u1 first[j])`: the inner loop's
     /// whole work on one sample. One dynamic call, then a loop that the compiler sees through.
     fn add_differences(&self, sample: Sample<'_>, out: &mut [f64]) {
-        let Sample {
-            z,
-            y,
-            u1,
-            u2,
-            first,
-            second,
-        } = sample;
+        let Sample { z, y, u1, u2, first, second } = sample;
         for ((out, &first), &second) in out.iter_mut().zip(first).zip(second) {
             *out += self.difference(z + u1 * first, u2 * second, y);
         }
@@ -122,9 +115,5 @@ pub struct Sample<'a> {
 #[inline]
 pub(crate) fn absolute_difference(a: f64, step: f64) -> f64 {
     let outward = if a < 0.0 { -step } else { step };
-    if outward >= -a.abs() {
-        outward
-    } else {
-        -outward - 2.0 * a.abs()
-    }
+    if outward >= -a.abs() { outward } else { -outward - 2.0 * a.abs() }
 }

@@ -48,18 +48,11 @@ impl Loss for Pinball {
 
     fn fenchel_gap(&self, z: f64, a: f64, y: f64) -> f64 {
         let r = z - y;
-        if r >= 0.0 {
-            (1.0 - self.quantile - a) * r
-        } else {
-            -(self.quantile + a) * r
-        }
+        if r >= 0.0 { (1.0 - self.quantile - a) * r } else { -(self.quantile + a) * r }
     }
 
     fn epigraph(&self, y: f64) -> Option<Epigraph> {
         let q = self.quantile;
-        Some(Epigraph::Lines(vec![
-            (-q, q * y),
-            (1.0 - q, -(1.0 - q) * y),
-        ]))
+        Some(Epigraph::Lines(vec![(-q, q * y), (1.0 - q, -(1.0 - q) * y)]))
     }
 }
