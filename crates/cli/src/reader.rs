@@ -85,9 +85,7 @@ impl Node {
                 let mut table = table.into_inner();
                 let only = table.len() == 1;
                 match table.remove("value").filter(|_| only) {
-                    Some(value) => {
-                        convert(value.into_inner(), 0, &|_| place.clone())?.value
-                    }
+                    Some(value) => convert(value.into_inner(), 0, &|_| place.clone())?.value,
                     None => Value::String(text.into()),
                 }
             }
@@ -103,9 +101,10 @@ impl Node {
                 node.value = Value::Table(BTreeMap::new());
             }
             let Value::Table(table) = &mut node.value else { unreachable!("made a table above") };
-            node = table
-                .entry(key.to_string())
-                .or_insert_with(|| Node { value: Value::Table(BTreeMap::new()), place: place.clone() });
+            node = table.entry(key.to_string()).or_insert_with(|| Node {
+                value: Value::Table(BTreeMap::new()),
+                place: place.clone(),
+            });
         }
         *node = Node { value, place };
         Ok(())
@@ -390,7 +389,11 @@ impl<'a> Section<'a> {
     }
 
     /// One of a list of words.
-    pub fn choice(&self, key: &'static str, words: &[&'static str]) -> Result<Option<&'static str>> {
+    pub fn choice(
+        &self,
+        key: &'static str,
+        words: &[&'static str],
+    ) -> Result<Option<&'static str>> {
         let Some(text) = self.optional::<String>(key)? else { return Ok(None) };
         match words.iter().find(|&&word| word == text) {
             Some(word) => Ok(Some(word)),

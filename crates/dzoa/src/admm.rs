@@ -79,7 +79,7 @@ impl From<NonFinite> for InnerFailure {
 }
 
 /// A way to minimise `F_k`, exactly or not.
-pub trait PrimalStep: Send {
+pub trait PrimalStep: Send + Sync {
     /// One primal update from `start`.
     fn update(
         &mut self,

@@ -112,10 +112,13 @@ pub struct Record {
     pub round: u64,
     /// Position of the agent.
     pub agent: usize,
-    /// `||beta_k - beta^c||^2/||beta^c||^2`; the paper's metric is the sum over the agents.
-    pub error: f64,
-    /// `f(beta_k) - f(beta^c)` of the centralised objective.
-    pub objective_gap: f64,
+    /// `||beta_k - beta^c||^2/||beta^c||^2`; the paper's metric is the sum over the agents. `None`
+    /// without a reference, or where the optimum is zero.
+    pub error: Option<f64>,
+    /// The centralised objective at `beta_k`.
+    pub objective: f64,
+    /// `f(beta_k) - f(beta^c)`.
+    pub objective_gap: Option<f64>,
     /// `||beta_k - mean_l beta_l||`
     pub consensus: f64,
 }
@@ -124,7 +127,7 @@ pub struct Record {
 /// needs all agents' data: for simulations only.
 pub struct Recorder<'a> {
     problem: &'a Problem,
-    optimum: &'a Optimum,
+    optimum: Option<&'a Optimum>,
     every: u64,
     rounds: u64,
     /// What was recorded, round by round, agent by agent.
@@ -133,17 +136,23 @@ pub struct Recorder<'a> {
 
 impl<'a> Recorder<'a> {
     /// A recorder for a run of `rounds` rounds.
-    pub fn new(problem: &'a Problem, optimum: &'a Optimum, every: u64, rounds: u64) -> Self {
+    pub fn new(
+        problem: &'a Problem,
+        optimum: Option<&'a Optimum>,
+        every: u64,
+        rounds: u64,
+    ) -> Self {
         Self { problem, optimum, every: every.max(1), rounds, records: Vec::new() }
     }
 
     /// The paper's metric `sum_k ||beta_k - beta^c||^2/||beta^c||^2` per recorded round.
-    pub fn errors(&self) -> Vec<(u64, f64)> {
+    pub fn errors(records: &[Record]) -> Vec<(u64, f64)> {
         let mut errors: Vec<(u64, f64)> = Vec::new();
-        for record in &self.records {
+        for Record { round, error, .. } in records {
+            let error = error.unwrap_or(f64::NAN);
             match errors.last_mut() {
-                Some((round, sum)) if *round == record.round => *sum += record.error,
-                _ => errors.push((record.round, record.error)),
+                Some((last, sum)) if last == round => *sum += error,
+                _ => errors.push((*round, error)),
             }
         }
         errors
@@ -153,18 +162,26 @@ impl<'a> Recorder<'a> {
     pub fn record(&mut self, view: &RoundView<'_>) {
         let estimates: Vec<Vec<f64>> = view.agents.iter().map(Agent::estimate).collect();
         let mean = mean(&estimates);
-        let optimum = &self.optimum.coefficients;
-        let scale: f64 = optimum.iter().map(|b| b * b).sum();
-        let round = view.round;
+        let optimum = self.optimum.map(|optimum| {
+            let scale: f64 = optimum.coefficients.iter().map(|b| b * b).sum();
+            (optimum, scale)
+        });
+        let (round, problem) = (view.round, self.problem);
         let records: Vec<Record> = estimates
             .par_iter()
             .enumerate()
-            .map(|(agent, beta)| Record {
-                round,
-                agent,
-                error: distance_squared(beta, optimum) / scale,
-                objective_gap: self.problem.value(beta) - self.optimum.objective,
-                consensus: distance_squared(beta, &mean).sqrt(),
+            .map(|(agent, beta)| {
+                let objective = problem.value(beta);
+                Record {
+                    round,
+                    agent,
+                    error: optimum
+                        .filter(|(_, scale)| *scale > 0.0)
+                        .map(|(known, scale)| distance_squared(beta, &known.coefficients) / scale),
+                    objective,
+                    objective_gap: optimum.map(|(known, _)| objective - known.objective),
+                    consensus: distance_squared(beta, &mean).sqrt(),
+                }
             })
             .collect();
         self.records.extend(records);

@@ -162,3 +162,40 @@ impl PrimalStep for ZerothOrder {
         })
     }
 }
+
+/// Measures the noise of the inner loop: repeats it at frozen inputs with fresh directions and
+/// returns the standard deviation of one coordinate of the result, averaged (in variance) over
+/// coordinates.
+///
+/// This is the `sigma_k` that Lemma 1 speaks of, measured instead of assumed. `None` where a
+/// repetition leaves the finite numbers.
+#[doc(alias = "Lemma 1")]
+#[doc(alias = "lemmaone")]
+pub fn measure_noise(
+    inner: &ZerothOrder,
+    lagrangian: &Lagrangian<'_>,
+    start: &[f64],
+    replicates: u64,
+    context: &RoundContext<'_>,
+) -> Option<f64> {
+    let mut work = Workspace::default();
+    let (mut sum, mut squares) = (vec![0.0; start.len()], vec![0.0; start.len()]);
+    let mut origin = None;
+    for replicate in 0..replicates {
+        let mut rng = context.streams.rng(Purpose::Replicates, context.agent, replicate);
+        let mut b = start.to_vec();
+        let fill = |_, directions: &mut Directions| fill_normal(&mut rng, directions.values_mut());
+        inner.descend(lagrangian, &mut b, fill, &mut work).ok()?;
+        // Deviations from the first replicate: sums of squares of raw values would cancel.
+        let origin = origin.get_or_insert_with(|| b.clone());
+        for p in 0..b.len() {
+            let deviation = b[p] - origin[p];
+            sum[p] += deviation;
+            squares[p] += deviation * deviation;
+        }
+    }
+    let n = replicates as f64;
+    let variance: f64 =
+        sum.iter().zip(&squares).map(|(sum, square)| (square - sum * sum / n) / (n - 1.0)).sum();
+    Some((variance / start.len() as f64).sqrt())
+}

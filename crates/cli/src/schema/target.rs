@@ -77,14 +77,7 @@ impl Target {
                 .error("file", "has no use for LIBSVM files")
                 .hint("the label is the first word of every line"));
         }
-        Ok(Self {
-            name,
-            file,
-            place,
-            bound,
-            positive,
-            negative,
-        })
+        Ok(Self { name, file, place, bound, positive, negative })
     }
 
     /// Refuses a target that does not fit the loss.
@@ -140,10 +133,7 @@ fn plain_sign(text: &str, coding: &mut Option<Coding>) -> std::result::Result<f6
     };
     if sign.is_nan() || coding.is_some_and(|coding| coding != written) {
         return Err(Fault::new(
-            format!(
-                "{} is a label value a classifier does not know",
-                shown(text)
-            ),
+            format!("{} is a label value a classifier does not know", shown(text)),
             "labels are -1 and 1, or 0 and 1; for others say which are positive: positive = { above = 0 } or { equals = \"yes\" }",
         ));
     }
@@ -175,5 +165,60 @@ fn read_match(
         _ => Err(target
             .error(key, "needs exactly one condition")
             .hint("{ above = 0 }, { equals = \"yes\" } or { equals = [\"yes\", \"maybe\"] }")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::tests::schema;
+
+    fn target(text: &str) -> Target {
+        schema(&format!("[schema]\nfeatures = 1\ntarget = {{ {text} }}")).unwrap().target
+    }
+
+    fn signs(target: &Target, labels: &[&str]) -> Option<Vec<f64>> {
+        let mut coding = None;
+        let sign = |text: &&str| target.encode(text, Targets::Signs, &mut coding).ok();
+        labels.iter().map(sign).map(|outcome| Some(outcome?.0)).collect()
+    }
+
+    #[test]
+    fn plain_labels_are_signs_or_zero_and_one_but_not_both() {
+        let plain = target("");
+        assert_eq!(signs(&plain, &["-1", "+1", "1.0"]), Some(vec![-1.0, 1.0, 1.0]));
+        assert_eq!(signs(&plain, &["0", "1"]), Some(vec![-1.0, 1.0]));
+        for labels in [["0", "-1"], ["1", "2"], ["1", "nan"], ["1", "yes"], ["1", ""]] {
+            assert_eq!(signs(&plain, &labels), None, "{labels:?}");
+        }
+    }
+
+    #[test]
+    fn positive_and_negative_labels_are_told_apart_as_the_schema_says() {
+        let above = target("positive = { above = 0 }");
+        assert_eq!(signs(&above, &["0", "4", "-2.5"]), Some(vec![-1.0, 1.0, -1.0]));
+        assert_eq!(signs(&above, &["much"]), None);
+        let equals = target(r#"positive = { equals = [">50K", ">50K."] }"#);
+        assert_eq!(signs(&equals, &[">50K.", ">50K", "?"]), Some(vec![1.0, 1.0, -1.0]));
+        let both = target(r#"positive = { equals = "0" }, negative = { equals = "1" }"#);
+        assert_eq!(signs(&both, &["0.0", "1"]), Some(vec![1.0, -1.0]));
+        assert_eq!(signs(&both, &["2"]), None);
+    }
+
+    #[test]
+    fn a_real_target_is_scaled_and_clipped() {
+        let real = target("kind = \"numeric\", bound = 4");
+        let encode = |text| real.encode(text, Targets::Real, &mut None).unwrap();
+        assert_eq!(encode("1"), (0.25, false));
+        assert_eq!(encode("-5"), (-1.0, true));
+    }
+
+    #[test]
+    fn a_target_that_does_not_fit_the_loss_is_refused() {
+        let labels = target("positive = { above = 0 }").check(Targets::Real).unwrap_err();
+        assert!(labels.to_string().starts_with("run.toml:3: `schema.target` has `positive`"));
+        let boundless = target("").check(Targets::Real).unwrap_err();
+        assert!(boundless.to_string().contains("no `bound`"));
+        assert!(target("").check(Targets::Signs).is_ok());
     }
 }

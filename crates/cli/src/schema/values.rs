@@ -42,10 +42,7 @@ pub struct Fault {
 impl Fault {
     /// A problem and the way out.
     pub fn new(problem: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self {
-            problem: problem.into(),
-            hint: hint.into(),
-        }
+        Self { problem: problem.into(), hint: hint.into() }
     }
 
     /// The same with its place.
@@ -62,10 +59,8 @@ impl Range {
             (None, Some(low), Some(high)) if low < high && (high - low).is_finite() => {
                 Ok(Range::Between { low, high })
             }
-            (None, Some(low), Some(high)) => Err(section.error(
-                "low",
-                &format!("must be below `high`, but {low} is not below {high}"),
-            )),
+            (None, Some(low), Some(high)) => Err(section
+                .error("low", &format!("must be below `high`, but {low} is not below {high}"))),
             _ => Err(section
                 .error("bound", "or else `low` and `high` must be given")
                 .hint("take the bound from public knowledge, never from the data")),

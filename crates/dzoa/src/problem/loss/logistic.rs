@@ -65,11 +65,11 @@ impl Loss for Logistic {
                 low = v;
             }
             let newton = v - excess / (1.0 + kappa * p * (1.0 - p));
-            let trusted = newton >= low && newton <= high && excess.abs() <= 0.5 * last;
-            let next = if trusted { newton } else { 0.5 * (low + high) };
-            if (next - v).abs() <= f64::EPSILON * v.abs().max(f64::EPSILON) {
+            if (newton - v).abs() <= f64::EPSILON * v.abs().max(f64::EPSILON) {
                 break;
             }
+            let trusted = newton >= low && newton <= high && excess.abs() <= 0.5 * last;
+            let next = if trusted { newton } else { 0.5 * (low + high) };
             (v, last) = (next, excess.abs());
         }
         -y * sigmoid(-v)

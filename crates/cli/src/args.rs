@@ -1,0 +1,359 @@
+//! The command line, each flag defined once.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Sparse models from private rows, without a coordinator.
+#[derive(Debug, Parser)]
+#[command(name = "dzoa", version, propagate_version = true, max_term_width = 100)]
+#[command(after_help = "Examples:
+  dzoa run                                   the paper's example
+  dzoa run config.toml --set run.trials=20   a config, with one value changed
+  dzoa init my-study                         a config, a schema and a small data set to start from
+  dzoa privacy compose --epsilon 0.15 --delta 1e-3 --rounds 200
+
+Exit status: 0 done, 1 the run failed, 2 the input is wrong (nothing was written).")]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Simulate all agents in one process; without CONFIG, the paper's example
+    #[command(after_help = "Examples:
+  dzoa run
+  dzoa run examples/hospitals/run.toml --set data.root=DIR
+  dzoa run --set algorithm.lipschitz=3 --set run.trials=20 --json")]
+    Run(RunArgs),
+    /// Write a commented starter config with its schema and a small generated data set
+    #[command(after_help = "Example:
+  dzoa init my-study && dzoa run my-study/run.toml")]
+    Init {
+        /// Where to write
+        #[arg(default_value = ".")]
+        dir: PathBuf,
+    },
+    /// Privacy calculators: Theorem 1, Lemma 3, Corollary 1 and its inverse, Theorem 2, zCDP, exact
+    Privacy {
+        /// Which calculator.
+        #[command(subcommand)]
+        calculator: Calculator,
+    },
+    /// Predict the rows of FILE with a model, as CSV on stdout
+    #[command(after_help = "Example:
+  dzoa predict --model runs/hospitals/model.json new-patients.csv > predictions.csv")]
+    Predict(ModelArgs),
+    /// Loss and accuracy (or R2) of a model on the rows of FILE
+    #[command(after_help = "Example:
+  dzoa evaluate --model runs/adult/model.json adult.test --json")]
+    Evaluate {
+        /// Model and file.
+        #[command(flatten)]
+        model: ModelArgs,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Work with schemas
+    Schema {
+        /// What.
+        #[command(subcommand)]
+        action: SchemaAction,
+    },
+    /// Write report.html anew from a run's files
+    Report {
+        /// The directory of a run
+        dir: PathBuf,
+    },
+    /// Print shell completions
+    #[command(after_help = "Example:
+  dzoa completions bash > ~/.local/share/bash-completion/completions/dzoa")]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+}
+
+/// Flags of `dzoa run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// The config; without one, the paper's example
+    pub config: Option<PathBuf>,
+    /// Change one value of the config: a.b.c=value (TOML if it parses, else a string)
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<String>,
+    /// Where to write [default: runs/NAME, numbered if that exists]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Print summary.json on stdout, and nothing else there
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A model and rows for it.
+#[derive(Debug, Args)]
+pub struct ModelArgs {
+    /// model.json of a run
+    #[arg(long, value_name = "FILE")]
+    pub model: PathBuf,
+    /// Rows in the format of the model's schema
+    pub file: PathBuf,
+}
+
+/// `dzoa schema ...`
+#[derive(Debug, Subcommand)]
+pub enum SchemaAction {
+    /// Draft a schema from data files, on stdout. It looks at the data, and says so
+    Infer {
+        /// Data files of the same layout
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+    },
+}
+
+/// `dzoa privacy ...`
+#[derive(Debug, Subcommand)]
+pub enum Calculator {
+    /// Corollary 1: the nominal epsilon of a round for a step size; or the exact total for given noise
+    #[command(after_help = "Examples:
+  dzoa privacy epsilon --step 1.1 --features 10 --directions 30 --inner-steps 100 --rho 4 --neighbourhood 3 --samples 20 --delta 1e-3
+  dzoa privacy epsilon --sigma 0.5 --sensitivity 0.01 --rounds 200 --delta 1e-6")]
+    Epsilon(EpsilonArgs),
+    /// Lemma 3 and Theorem 1 (nominal), and the noise that an exact total epsilon needs
+    #[command(after_help = "Example:
+  dzoa privacy sigma --rho 4 --neighbourhood 3 --samples 20 --epsilon 0.15 --delta 1e-3 --total-epsilon 2 --rounds 200")]
+    Sigma(SigmaArgs),
+    /// The inverse of Corollary 1: the step size alpha0 R for a nominal epsilon
+    #[command(after_help = "Example:
+  dzoa privacy alpha --features 10 --directions 30 --inner-steps 100 --rho 4 --neighbourhood 3 --samples 20 --epsilon 0.15 --delta 1e-3")]
+    Alpha(AlphaArgs),
+    /// The total over many rounds: Theorem 2 (nominal), zCDP and exact
+    #[command(after_help = "Example:
+  dzoa privacy compose --epsilon 0.15 --delta 1e-3 --rounds 200 --json")]
+    Compose(ComposeArgs),
+    /// What a budget buys: noise and error floor over rounds and rho, before anything is spent
+    #[command(after_help = "Example:
+  dzoa privacy plan --agents 5 --samples 2000 --features 10 --total-epsilon 2 --delta 1e-5")]
+    Plan(PlanArgs),
+}
+
+/// Numbers that Lemma 3 needs.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct Lemma3Args {
+    /// Penalty rho
+    #[arg(long, value_parser = positive)]
+    pub rho: f64,
+    /// |N_k|: neighbours, and one more with self-loops
+    #[arg(long, value_parser = count)]
+    pub neighbourhood: usize,
+    /// N_k: rows of the agent
+    #[arg(long, value_parser = count)]
+    pub samples: usize,
+    /// Bound on the gradient of one sample's loss
+    #[arg(long, default_value_t = 1.0, value_parser = positive)]
+    pub c1: f64,
+}
+
+/// Numbers that Lemma 2 needs.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct Lemma2Args {
+    /// P
+    #[arg(long, value_parser = count)]
+    pub features: usize,
+    /// J
+    #[arg(long, value_parser = count)]
+    pub directions: usize,
+    /// T
+    #[arg(long, value_parser = count)]
+    pub inner_steps: usize,
+    /// The constant of Lemma 2
+    #[arg(long, default_value_t = 0.5, value_parser = positive)]
+    pub c: f64,
+    /// ||beta^c||^2, or a public bound
+    #[arg(long, default_value_t = 0.0, value_parser = non_negative)]
+    pub optimum_norm_squared: f64,
+}
+
+/// `dzoa privacy epsilon`
+#[derive(Debug, Args)]
+pub struct EpsilonArgs {
+    /// alpha0 R, for Corollary 1
+    #[arg(long, value_parser = positive, conflicts_with = "sigma")]
+    pub step: Option<f64>,
+    /// Noise of each release, for the exact total
+    #[arg(long, value_parser = positive, requires = "sensitivity", required_unless_present = "step")]
+    pub sigma: Option<f64>,
+    /// L2 sensitivity of each release
+    #[arg(long, value_parser = positive)]
+    pub sensitivity: Option<f64>,
+    /// Releases
+    #[arg(long, default_value_t = 1, value_parser = rounds)]
+    pub rounds: u64,
+    /// delta
+    #[arg(long, value_parser = open_unit)]
+    pub delta: f64,
+    /// P
+    #[arg(long, value_parser = count, required_unless_present = "sigma")]
+    pub features: Option<usize>,
+    /// J
+    #[arg(long, value_parser = count, required_unless_present = "sigma")]
+    pub directions: Option<usize>,
+    /// T
+    #[arg(long, value_parser = count, required_unless_present = "sigma")]
+    pub inner_steps: Option<usize>,
+    /// Penalty rho
+    #[arg(long, value_parser = positive, required_unless_present = "sigma")]
+    pub rho: Option<f64>,
+    /// |N_k|
+    #[arg(long, value_parser = count, required_unless_present = "sigma")]
+    pub neighbourhood: Option<usize>,
+    /// N_k
+    #[arg(long, value_parser = count, required_unless_present = "sigma")]
+    pub samples: Option<usize>,
+    /// Bound on the gradient of one sample's loss
+    #[arg(long, default_value_t = 1.0, value_parser = positive)]
+    pub c1: f64,
+    /// The constant of Lemma 2
+    #[arg(long, default_value_t = 0.5, value_parser = positive)]
+    pub c: f64,
+    /// ||beta^c||^2, or a public bound
+    #[arg(long, default_value_t = 0.0, value_parser = non_negative)]
+    pub optimum_norm_squared: f64,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `dzoa privacy sigma`
+#[derive(Debug, Args)]
+pub struct SigmaArgs {
+    /// Lemma 3.
+    #[command(flatten)]
+    pub lemma3: Lemma3Args,
+    /// Theorem 1's epsilon of one round
+    #[arg(long, value_parser = theorem1_range, required_unless_present = "total_epsilon")]
+    pub epsilon: Option<f64>,
+    /// An exact total over all rounds
+    #[arg(long, value_parser = positive)]
+    pub total_epsilon: Option<f64>,
+    /// Rounds, for the exact total
+    #[arg(long, default_value_t = 1, value_parser = rounds)]
+    pub rounds: u64,
+    /// delta
+    #[arg(long, value_parser = open_unit)]
+    pub delta: f64,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `dzoa privacy alpha`
+#[derive(Debug, Args)]
+pub struct AlphaArgs {
+    /// Lemma 2.
+    #[command(flatten)]
+    pub lemma2: Lemma2Args,
+    /// Lemma 3.
+    #[command(flatten)]
+    pub lemma3: Lemma3Args,
+    /// Nominal epsilon of one round
+    #[arg(long, value_parser = theorem1_range)]
+    pub epsilon: f64,
+    /// delta
+    #[arg(long, value_parser = open_unit)]
+    pub delta: f64,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `dzoa privacy compose`
+#[derive(Debug, Args)]
+pub struct ComposeArgs {
+    /// Theorem 1's epsilon of one round
+    #[arg(long, value_parser = theorem1_range)]
+    pub epsilon: f64,
+    /// delta
+    #[arg(long, value_parser = open_unit)]
+    pub delta: f64,
+    /// M
+    #[arg(long, value_parser = rounds)]
+    pub rounds: u64,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `dzoa privacy plan`
+#[derive(Debug, Args)]
+pub struct PlanArgs {
+    /// K
+    #[arg(long, value_parser = count)]
+    pub agents: usize,
+    /// N_k, rows of each agent
+    #[arg(long, value_parser = count)]
+    pub samples: usize,
+    /// P
+    #[arg(long, value_parser = count)]
+    pub features: usize,
+    /// The network
+    #[arg(long, value_enum, default_value_t = PlanTopology::Ring)]
+    pub topology: PlanTopology,
+    /// Bound on the gradient of one sample's loss
+    #[arg(long, default_value_t = 1.0, value_parser = positive)]
+    pub c1: f64,
+    /// The whole budget
+    #[arg(long, value_parser = positive)]
+    pub total_epsilon: f64,
+    /// delta
+    #[arg(long, value_parser = open_unit)]
+    pub delta: f64,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Networks that need no further numbers.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+#[allow(missing_docs)]
+pub enum PlanTopology {
+    Ring,
+    Path,
+    Star,
+    Complete,
+    Grid,
+}
+
+fn number(text: &str, valid: impl Fn(f64) -> bool, expected: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if valid(value) => Ok(value),
+        _ => Err(format!("must be {expected}")),
+    }
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    number(text, |value| value > 0.0 && value.is_finite(), "a finite number above 0")
+}
+
+fn non_negative(text: &str) -> Result<f64, String> {
+    number(text, |value| value >= 0.0 && value.is_finite(), "a finite number, 0 or more")
+}
+
+fn open_unit(text: &str) -> Result<f64, String> {
+    number(text, |value| value > 0.0 && value < 1.0, "strictly between 0 and 1")
+}
+
+fn theorem1_range(text: &str) -> Result<f64, String> {
+    number(text, |value| value > 0.0 && value <= 1.0, "above 0 and at most 1 (Theorem 1's range)")
+}
+
+fn count(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|&count| count > 0).ok_or("must be a whole number, at least 1".into())
+}
+
+fn rounds(text: &str) -> Result<u64, String> {
+    count(text).map(|count| count as u64)
+}

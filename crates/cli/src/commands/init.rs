@@ -1,0 +1,58 @@
+//! `dzoa init`: something that runs, to change from there.
+
+use crate::error::{Error, Result};
+use dzoa::streams::{Purpose, Streams, fill_normal};
+use rand::RngExt;
+use std::fmt::Write;
+use std::path::Path;
+
+const CONFIG: &str = include_str!("init.toml");
+const CLINICS: [(&str, usize); 3] = [("north", 80), ("south", 60), ("west", 40)];
+
+/// Writes run.toml and three small data files. Overwrites nothing.
+pub fn init(dir: &Path) -> Result<()> {
+    let mut files = vec![("run.toml".to_string(), CONFIG.to_string())];
+    for (name, rows) in CLINICS {
+        files.push((format!("{name}.csv"), clinic(name, rows)));
+    }
+    for (name, _) in &files {
+        let path = dir.join(name);
+        if path.exists() {
+            return Err(Error::input(format!("{}: exists already", path.display()))
+                .hint("give another directory: dzoa init my-study"));
+        }
+    }
+    std::fs::create_dir_all(dir)
+        .map_err(|error| Error::input(format!("{}: {error}", dir.display())))?;
+    let mut text = String::new();
+    for (name, content) in files {
+        let path = dir.join(name);
+        std::fs::write(&path, content)
+            .map_err(|error| Error::run(format!("{}: {error}", path.display())))?;
+        let _ = writeln!(text, "wrote {}", path.display());
+    }
+    let _ = writeln!(text, "\nnext: dzoa run {}", dir.join("run.toml").display());
+    super::print(&text)
+}
+
+/// Made-up patients: the risk of a stay rises with age, blood pressure and smoking.
+fn clinic(name: &str, rows: usize) -> String {
+    let mut rng = Streams::from_seed(7).rng(Purpose::Data, name, 0);
+    let mut csv = String::from("age,pressure,smoker,ward,readmitted\n");
+    for _ in 0..rows {
+        let mut normal = [0.0; 2];
+        fill_normal(&mut rng, &mut normal);
+        let age = (58.0 + 14.0 * normal[0]).round().clamp(18.0, 95.0);
+        let pressure = (128.0 + 16.0 * normal[1]).round().clamp(85.0, 220.0);
+        let smoker = rng.random::<f64>() < 0.3;
+        let ward = ["medicine", "surgery"][usize::from(rng.random::<f64>() < 0.4)];
+        let score = 0.06 * (age - 58.0)
+            + 0.03 * (pressure - 128.0)
+            + if smoker { 1.5 } else { -0.6 }
+            + if ward == "surgery" { 0.4 } else { 0.0 };
+        let readmitted = rng.random::<f64>() < 1.0 / (1.0 + (-score).exp());
+        let yes_no = |flag: bool| if flag { "yes" } else { "no" };
+        let _ = writeln!(csv, "{age},{pressure},{},{ward},{}", yes_no(smoker), yes_no(readmitted));
+    }
+    csv
+}

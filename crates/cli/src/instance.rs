@@ -1,0 +1,173 @@
+//! From a config to problems: rows are loaded or generated, split over agents, joined by a graph.
+
+use crate::config::{Config, DataSource, Shape, Split};
+use crate::error::{Error, Result};
+use crate::load::{self, Request};
+use dzoa::graph::{Graph, GraphError};
+use dzoa::prelude::*;
+use dzoa::problem::synthetic::Synthetic;
+use dzoa::streams::Purpose;
+use std::sync::Arc;
+
+/// Everything about a run that does not change from trial to trial.
+pub struct Instances {
+    /// The network.
+    pub graph: Graph,
+    /// Names of the columns, the intercept included.
+    pub columns: Vec<String>,
+    source: Source,
+}
+
+enum Source {
+    /// The same rows in every trial.
+    Fixed(Problem),
+    /// New rows in every trial.
+    Synthetic(Synthetic, Problem),
+}
+
+/// The name of the constant column.
+pub const INTERCEPT: &str = "(intercept)";
+
+impl Instances {
+    /// Loads what is to be loaded and builds the network.
+    pub fn prepare(config: &Config, streams: &Streams) -> Result<Self> {
+        let spec = &config.problem;
+        let mut columns = match (&config.data, &config.schema) {
+            (DataSource::Synthetic(data), _) => {
+                (1..=data.features).map(|p| format!("x{p}")).collect()
+            }
+            (_, Some(schema)) => schema.feature_names(),
+            (_, None) => unreachable!("the config was refused without a schema"),
+        };
+        let regularizer = spec.regularizer(&columns)?;
+        if spec.intercept {
+            columns.push(INTERCEPT.into());
+        }
+        let mut problem = Problem {
+            loss: spec.loss.clone(),
+            regularizer,
+            eta: spec.eta,
+            scale: spec.scale,
+            intercept: spec.intercept,
+            agents: Vec::new(),
+        };
+        let (names, source) = match &config.data {
+            DataSource::Synthetic(data) => {
+                let names = (1..=data.agents).map(|k| k.to_string()).collect();
+                (names, Source::Synthetic(*data, problem))
+            }
+            DataSource::Files(files) => {
+                let mut names = Vec::new();
+                for (name, file) in files {
+                    let samples = load(config, &config.root.join(file), None)?.samples;
+                    names.push(name.clone());
+                    problem.agents.push(Arc::new(samples));
+                }
+                (names, Source::Fixed(problem))
+            }
+            DataSource::Split { file, split } => {
+                let path = config.root.join(file);
+                let column = match split {
+                    Split::ByColumn(column) => Some(column.as_str()),
+                    Split::Parts(..) => None,
+                };
+                let loaded = load(config, &path, column)?;
+                let (names, parts) = match split {
+                    Split::ByColumn(_) => by_label(&loaded.labels.unwrap_or_default()),
+                    Split::Parts(partition, agents) => {
+                        let mut rng = streams.rng(Purpose::Layout, "partition", 0);
+                        let parts = partition
+                            .split(&loaded.samples.targets, *agents, &mut rng)
+                            .map_err(|error| {
+                                Error::input(format!("{}: {error}", path.display()))
+                                    .hint("ask for fewer agents (data.agents)")
+                            })?;
+                        ((1..=*agents).map(|k| k.to_string()).collect(), parts)
+                    }
+                };
+                problem.agents =
+                    parts.iter().map(|rows| Arc::new(loaded.samples.select(rows))).collect();
+                (names, Source::Fixed(problem))
+            }
+        };
+        let graph = graph(config, names, streams)?;
+        Ok(Self { graph, columns, source })
+    }
+
+    /// The problem of one trial.
+    pub fn problem(&self, streams: &Streams) -> Problem {
+        match &self.source {
+            Source::Fixed(problem) => problem.clone(),
+            Source::Synthetic(data, shape) => {
+                let mut rng = streams.rng(Purpose::Data, "data", 0);
+                let agents = data.draw(shape.loss.targets(), &mut rng);
+                let agents = agents.into_iter().map(|mut samples| {
+                    if shape.intercept {
+                        samples.rows = samples.rows.with_constant_column().into_unit_ball();
+                    }
+                    Arc::new(samples)
+                });
+                Problem { agents: agents.collect(), ..shape.clone() }
+            }
+        }
+    }
+}
+
+fn load(config: &Config, path: &std::path::Path, column: Option<&str>) -> Result<load::Loaded> {
+    let request = Request {
+        schema: config.schema.as_ref().expect("the config was refused without a schema"),
+        targets: config.problem.loss.targets(),
+        intercept: config.problem.intercept,
+        label_column: column,
+        need_target: true,
+    };
+    load::load(path, &request)
+}
+
+/// One agent per distinct label, in the order of their first rows.
+fn by_label(labels: &[String]) -> (Vec<String>, Vec<Vec<usize>>) {
+    let mut names: Vec<String> = Vec::new();
+    let mut parts: Vec<Vec<usize>> = Vec::new();
+    let mut known = std::collections::HashMap::new();
+    for (row, label) in labels.iter().enumerate() {
+        let k = *known.entry(label).or_insert_with(|| {
+            names.push(label.clone());
+            parts.push(Vec::new());
+            names.len() - 1
+        });
+        parts[k].push(row);
+    }
+    (names, parts)
+}
+
+fn graph(config: &Config, names: Vec<String>, streams: &Streams) -> Result<Graph> {
+    let listed = names.join(", ");
+    let graph = match &config.network.shape {
+        Shape::Edges(edges) => Graph::from_names(names, edges),
+        Shape::Topology(topology) => {
+            let mut rng = streams.rng(Purpose::Layout, "graph", 0);
+            Graph::generate(*topology, names, &mut rng)
+        }
+    };
+    graph.map_err(|error| {
+        let hint = match &error {
+            GraphError::UnknownName(..) => format!("the agents are: {listed}"),
+            GraphError::Disconnected(..) => {
+                "add edges until every agent can reach every other".into()
+            }
+            GraphError::SelfEdge(_) => {
+                "self-loops are the option network.self_loop, not edges".into()
+            }
+            GraphError::DuplicateEdge(..) => "edges are undirected: list each once".into(),
+            GraphError::DuplicateName(_) => "give every agent a name of its own".into(),
+            GraphError::WrongSize { .. } => {
+                "choose another topology, for example ring or complete".into()
+            }
+            GraphError::NeverConnected { .. } => {
+                "raise p or radius, or choose another topology".into()
+            }
+            GraphError::Parameter(_) | GraphError::Empty => "see `network` in the config".into(),
+        };
+        Error::input(format!("`network`: {error}")).hint(hint)
+    })
+}

@@ -1,0 +1,102 @@
+//! model.json: coefficients with their names, the schema they need, and the privacy statement.
+
+use crate::error::{Error, Result};
+use crate::schema::Schema;
+use dzoa::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use std::sync::Arc;
+
+/// The whole file.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Model {
+    /// May be shared: it is a function of what was exchanged.
+    pub sharing: String,
+    /// The run's name.
+    pub name: String,
+    /// The loss.
+    pub loss: String,
+    /// Parameters of the loss.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub huber_delta: Option<f64>,
+    /// Parameters of the loss.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quantile: Option<f64>,
+    /// Whether the last coefficient belongs to a constant column.
+    pub intercept: bool,
+    /// Name and value, in the order of the columns: the mean over the agents.
+    pub coefficients: Vec<Coefficient>,
+    /// How rows become columns; absent for generated data.
+    pub schema: Option<serde_json::Value>,
+    /// What may be said about privacy.
+    pub privacy: String,
+}
+
+/// One coefficient.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Coefficient {
+    /// The column.
+    pub name: String,
+    /// Its weight.
+    pub value: f64,
+}
+
+impl Model {
+    /// Reads and checks a model file.
+    pub fn read(path: &Path) -> Result<Self> {
+        let shown = path.display();
+        let hint = "give the model.json of a run";
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            Error::input(format!("{shown}: cannot be read: {error}")).hint(hint)
+        })?;
+        let model: Self = serde_json::from_str(&text)
+            .map_err(|error| Error::input(format!("{shown}: not a model: {error}")).hint(hint))?;
+        if model.coefficients.iter().any(|c| !c.value.is_finite()) || model.coefficients.is_empty()
+        {
+            return Err(Error::input(format!("{shown}: has no finite coefficients")).hint(hint));
+        }
+        Ok(model)
+    }
+
+    /// The schema, checked against the coefficients.
+    pub fn schema(&self, path: &Path) -> Result<Schema> {
+        let shown = path.display().to_string();
+        let Some(json) = &self.schema else {
+            return Err(Error::input(format!("{shown}: has no schema"))
+                .hint("it was fitted to generated data; fit one to files to predict files"));
+        };
+        let schema = Schema::from_json(json, &shown)?;
+        let expected = schema.feature_names().len() + usize::from(self.intercept);
+        if expected != self.coefficients.len() {
+            return Err(Error::input(format!(
+                "{shown}: has {} coefficients for {expected} columns",
+                self.coefficients.len()
+            )));
+        }
+        Ok(schema)
+    }
+
+    /// The loss it was fitted with.
+    pub fn loss(&self, path: &Path) -> Result<Arc<dyn Loss>> {
+        Ok(match self.loss.as_str() {
+            "squared" => Arc::new(Squared),
+            "absolute" => Arc::new(Absolute),
+            "huber" => Arc::new(Huber { delta: self.huber_delta.unwrap_or(1.0) }),
+            "pinball" => Arc::new(Pinball { quantile: self.quantile.unwrap_or(0.5) }),
+            "logistic" => Arc::new(Logistic),
+            "hinge" => Arc::new(Hinge),
+            other => {
+                return Err(Error::input(format!(
+                    "{}: unknown loss {}",
+                    path.display(),
+                    crate::error::shown(other)
+                )));
+            }
+        })
+    }
+
+    /// The coefficients alone.
+    pub fn weights(&self) -> Vec<f64> {
+        self.coefficients.iter().map(|coefficient| coefficient.value).collect()
+    }
+}

@@ -1,0 +1,159 @@
+//! summary.json: the result of a run, in the words of the interface.
+
+use serde::{Deserialize, Serialize};
+
+/// The whole file. Numbers that do not exist are null, never NaN.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Summary {
+    /// The run's name.
+    pub name: String,
+    /// `finished`, `stopped`, `non-finite` or `not-certified`.
+    pub status: String,
+    /// d-zoa, admm.
+    pub algorithm: String,
+    /// intrinsic, none.
+    pub mechanism: String,
+    /// The loss.
+    pub loss: String,
+    /// The agents' names.
+    pub agent_names: Vec<String>,
+    /// K.
+    pub agents: usize,
+    /// Edges of the network, by position.
+    pub edges: Vec<(usize, usize)>,
+    /// P.
+    pub features: usize,
+    /// Rounds asked for.
+    pub rounds: u64,
+    /// Rounds done in every trial.
+    pub rounds_done: u64,
+    /// Repetitions.
+    pub trials: usize,
+    /// The seed, if any.
+    pub seed: Option<u64>,
+    /// A seeded run is repeatable, and states no guarantee.
+    pub seeded: bool,
+    /// The rounds at which `error` was recorded.
+    pub error_rounds: Vec<u64>,
+    /// The paper's metric at those rounds, mean over trials.
+    pub error: Vec<Option<f64>>,
+    /// Smallest and largest over trials.
+    pub error_low: Vec<Option<f64>>,
+    /// Largest over trials.
+    pub error_high: Vec<Option<f64>>,
+    /// The last of them.
+    pub final_error: Option<f64>,
+    /// The centralised objective at the mean model, mean over trials.
+    pub objective: Option<f64>,
+    /// The optimum, mean over trials.
+    pub optimum: Option<f64>,
+    /// Largest duality gap of the reference over trials.
+    pub optimum_gap: Option<f64>,
+    /// Largest distance of an agent from the mean of the agents, first trial.
+    pub consensus: f64,
+    /// One array per agent, first trial.
+    pub coefficients: Vec<Vec<f64>>,
+    /// Names of the coefficients.
+    pub columns: Vec<String>,
+    /// Values of the objective asked for, all agents and trials.
+    pub oracle_calls: u64,
+    /// Whether u_2 was raised to what an opaque objective can resolve.
+    pub step_raised: bool,
+    /// Time of the rounds alone, summed over trials.
+    pub seconds: f64,
+    /// One entry per agent.
+    pub privacy: Vec<PrivacyEntry>,
+    /// The config as given.
+    pub config: serde_json::Value,
+}
+
+/// What may be said about one agent's privacy.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PrivacyEntry {
+    /// `nominal`, `exact` or `none`.
+    pub claim: dzoa::privacy::Claim,
+    /// Theorem 1's epsilon of one round.
+    pub epsilon_per_round: Option<f64>,
+    /// The paper's total.
+    pub epsilon_theorem2: Option<f64>,
+    /// zCDP total, for noise as Theorem 1 assumes it.
+    pub epsilon_zcdp: Option<f64>,
+    /// Exact total, for noise as Theorem 1 assumes it.
+    pub epsilon_exact: Option<f64>,
+    /// delta.
+    pub delta: Option<f64>,
+    /// Theorem 1's sigma_k.
+    pub sigma_assumed: Option<f64>,
+    /// The standard deviation that is really there.
+    pub sigma_measured: Option<f64>,
+    /// How it was measured.
+    pub sigma_measured_how: Option<String>,
+    /// The exact total that the measured noise would give if it were Gaussian. An estimate.
+    pub epsilon_if_measured_noise_were_gaussian: Option<f64>,
+    /// Lemma 3.
+    pub sensitivity: Option<f64>,
+    /// c1 used in it.
+    pub c1: Option<f64>,
+    /// Whether c1 holds for this loss.
+    pub c1_holds: Option<bool>,
+    /// Always `replace-one`.
+    pub adjacency: String,
+}
+
+impl Summary {
+    /// The privacy statement in one plain sentence (or two).
+    pub fn privacy_statement(&self) -> String {
+        let Some(first) = self.privacy.first() else { return "no agents".into() };
+        match first.claim {
+            dzoa::privacy::Claim::Nominal => {
+                let number =
+                    |value: Option<f64>| value.map_or("?".into(), |value| format!("{value:.3}"));
+                format!(
+                    "NOMINAL: epsilon {} per round and {} in total (Theorem 2), delta {:e}, is the paper's figure and is not a guarantee.{}",
+                    number(first.epsilon_per_round),
+                    number(first.epsilon_theorem2),
+                    first.delta.unwrap_or_default(),
+                    self.noise_sentence().unwrap_or_default(),
+                )
+            }
+            dzoa::privacy::Claim::Exact => {
+                let number =
+                    |value: Option<f64>| value.map_or("?".into(), |value| format!("{value:.3}"));
+                format!(
+                    "EXACT: epsilon {} at delta {:e}, replace-one adjacency",
+                    number(first.epsilon_exact),
+                    first.delta.unwrap_or_default(),
+                )
+            }
+            dzoa::privacy::Claim::None => {
+                "NONE: the exchanged vectors are not protected, and nothing is promised.".into()
+            }
+        }
+    }
+
+    /// How the noise that is there compares with the noise that the claim assumes.
+    fn noise_sentence(&self) -> Option<String> {
+        let range = |values: Vec<f64>| {
+            let low = values.iter().copied().reduce(f64::min)?;
+            let high = values.iter().copied().reduce(f64::max)?;
+            Some((low, high))
+        };
+        let pick = |get: fn(&PrivacyEntry) -> Option<f64>| -> Vec<f64> {
+            self.privacy.iter().filter_map(get).collect()
+        };
+        let assumed = range(pick(|entry| entry.sigma_assumed))?;
+        let measured = range(pick(|entry| entry.sigma_measured))?;
+        let ratio = range(pick(|entry| {
+            Some(entry.sigma_assumed? / entry.sigma_measured.filter(|s| *s > 0.0)?)
+        }))?;
+        let verdict = if ratio.0 > 1.0 {
+            format!("{:.1} to {:.1} times less than it needs", ratio.0, ratio.1)
+        } else {
+            format!("{:.2} to {:.2} of what it needs", 1.0 / ratio.1, 1.0 / ratio.0)
+        };
+        Some(format!(
+            " It assumes noise of standard deviation {:.2e} to {:.2e}; measured: {:.2e} to {:.2e}, {verdict}.",
+            assumed.0, assumed.1, measured.0, measured.1
+        ))
+    }
+}
