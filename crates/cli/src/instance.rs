@@ -121,7 +121,16 @@ fn load(config: &Config, path: &std::path::Path, column: Option<&str>) -> Result
         label_column: column,
         need_target: true,
     };
-    load::load(path, &request)
+    let loaded = load::load(path, &request)?;
+    let load::Counts { read, dropped, clipped } = loaded.counts;
+    if dropped + clipped > 0 {
+        // On the terminal of whoever holds the data, and nowhere else: counts depend on the rows.
+        eprintln!(
+            "{}: {read} rows read, {dropped} dropped for missing values, {clipped} values clipped",
+            path.display()
+        );
+    }
+    Ok(loaded)
 }
 
 /// One agent per distinct label, in the order of their first rows.

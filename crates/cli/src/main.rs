@@ -4,6 +4,8 @@ mod args;
 mod commands;
 mod config;
 mod error;
+mod files;
+mod inner;
 mod instance;
 mod interrupt;
 mod load;

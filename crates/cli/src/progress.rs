@@ -47,7 +47,7 @@ impl Progress {
             Some(bar) => bar.set_position(done),
             None => {
                 let step = self.total.div_ceil(LINES).max(1);
-                if done % step == 0 || done == self.total {
+                if done.is_multiple_of(step) || done == self.total {
                     eprintln!("{done}/{} rounds", self.total);
                 }
             }

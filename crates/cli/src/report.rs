@@ -71,10 +71,10 @@ pub fn html(summary: &Summary) -> Result<String> {
         }
         page.push_str("</table></div>\n");
         if let Some(svg) = plot::convergence(summary) {
-            write!(
+            writeln!(
                 page,
                 "<h2>Convergence</h2><figure role=\"img\" aria-label=\"normalised error against \
-                 round\">{svg}</figure>\n"
+                 round\">{svg}</figure>"
             )?;
         }
         page.push_str("<h2>Coefficients</h2><div class=\"scroll\"><table><tr><th>column</th>");
@@ -111,7 +111,9 @@ pub fn facts(summary: &Summary) -> Vec<(&'static str, String)> {
         });
         facts.push(("centralised optimum", format!("{optimum:.9} ({gap})")));
     }
-    facts.push(("agents agree to", format!("{:.2e}", summary.consensus)));
+    if let Some(consensus) = summary.consensus {
+        facts.push(("agents agree to", format!("{consensus:.2e}")));
+    }
     if summary.oracle_calls > 0 {
         facts.push(("objective values asked for", summary.oracle_calls.to_string()));
     }

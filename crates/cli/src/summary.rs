@@ -50,7 +50,7 @@ pub struct Summary {
     /// Largest duality gap of the reference over trials.
     pub optimum_gap: Option<f64>,
     /// Largest distance of an agent from the mean of the agents, first trial.
-    pub consensus: f64,
+    pub consensus: Option<f64>,
     /// One array per agent, first trial.
     pub coefficients: Vec<Vec<f64>>,
     /// Names of the coefficients.

@@ -148,6 +148,7 @@ impl LocalState {
     #[doc(alias = "eqsixthb")]
     #[doc(alias = "thirdprivacy")]
     #[doc(alias = "fourthprivacyc")]
+    #[doc(alias = "Algorithm 1, line 4: the dual update")]
     pub fn dual_update(
         &mut self,
         rho: f64,
@@ -164,6 +165,7 @@ impl LocalState {
     }
 
     /// `gamma_k = sum_l gamma_kl`.
+    #[doc(alias = "gamma_k")]
     pub fn gamma(&self) -> Vec<f64> {
         let mut sum = vec![0.0; self.beta.len()];
         for edge in &self.edges {

@@ -42,6 +42,7 @@ pub enum Output {
 
 /// A release on its way to the neighbours.
 #[derive(Clone, Debug)]
+#[doc(alias = "Algorithm 1, line 3: sharing")]
 pub struct Envelope {
     /// The sender's position in the graph.
     pub from: usize,
@@ -183,6 +184,7 @@ impl Agent {
     #[doc(alias = "fourthprivacyb")]
     #[doc(alias = "firstprivacy")]
     #[doc(alias = "Algorithm 1, line 11: the primal update")]
+    #[doc(alias = "Algorithm 1, line 5: the start of the inner loop")]
     pub fn compute(&mut self, work: &mut Workspace) {
         if self.phase != Phase::Ready {
             return;

@@ -60,6 +60,7 @@ pub enum GraphError {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Topology {
     /// The five agents of Figure 1: a ring and the chord 2-4.
+    #[doc(alias = "Figure 1")]
     Paper,
     /// A cycle.
     Ring,
@@ -242,6 +243,7 @@ impl Graph {
     }
 
     /// `|N_k|`: the degree, and one more with the paper's self-loops.
+    #[doc(alias = "neighbourhood N_k")]
     pub fn neighbourhood(&self, k: usize, self_loop: bool) -> usize {
         self.neighbours[k].len() + usize::from(self_loop)
     }
@@ -275,6 +277,8 @@ impl Graph {
     /// `lambda_max(L+)` and the smallest non-zero eigenvalue of `L-`, for Theorem 3.
     ///
     /// `None` for a single agent, whose Laplacian is zero, or where the eigenvalues did not converge.
+    #[doc(alias = "lambda_max")]
+    #[doc(alias = "lambda_min")]
     pub fn extreme_eigenvalues(&self, self_loop: bool) -> Option<(f64, f64)> {
         let plus = self.signless_laplacian(self_loop).self_adjoint_eigenvalues(Side::Lower).ok()?;
         let minus = self.laplacian().self_adjoint_eigenvalues(Side::Lower).ok()?;
@@ -315,7 +319,7 @@ fn edges(topology: Topology, agents: usize, rng: &mut FastRng) -> Vec<(usize, us
             collect(generate::complete_graph(Some(agents), None, || (), || ()).expect(SIZES))
         }
         Topology::Grid => {
-            let rows = (1..=agents.isqrt()).rev().find(|r| agents % r == 0).unwrap_or(1);
+            let rows = (1..=agents.isqrt()).rev().find(|r| agents.is_multiple_of(*r)).unwrap_or(1);
             let columns = agents / rows;
             collect(
                 generate::grid_graph(Some(rows), Some(columns), None, || (), || (), false)

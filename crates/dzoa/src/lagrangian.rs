@@ -7,6 +7,7 @@ use crate::problem::{LocalObjective, Objective, Probe, Scratch};
 ///
 /// Only the data term of `f_k` holds data. Everything else is in closed form, so that the two-point
 /// difference never subtracts two large numbers.
+#[doc(alias = "F_k")]
 pub struct Lagrangian<'a> {
     /// `f_k`
     pub objective: &'a LocalObjective,

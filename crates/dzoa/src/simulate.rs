@@ -126,6 +126,7 @@ fn agents(
 ///
 /// Agents compute in parallel; messages are delivered in the order of the agents. No sum depends on
 /// the number of threads, so the result has the same bits for any of them.
+#[doc(alias = "Algorithm 1, line 2: the loop over m")]
 pub fn simulate(agents: &mut [Agent], observer: &mut dyn Observer) -> Status {
     let mut round = 0;
     loop {

@@ -82,6 +82,7 @@ impl std::fmt::Debug for Streams {
 }
 
 /// Fills a buffer with independent standard normals.
+#[doc(alias = "Algorithm 1, line 7: the directions")]
 pub fn fill_normal(rng: &mut FastRng, out: &mut [f64]) {
     for value in out {
         *value = StandardNormal.sample(rng);

@@ -146,6 +146,7 @@ impl<'a> Recorder<'a> {
     }
 
     /// The paper's metric `sum_k ||beta_k - beta^c||^2/||beta^c||^2` per recorded round.
+    #[doc(alias = "normalized error")]
     pub fn errors(records: &[Record]) -> Vec<(u64, f64)> {
         let mut errors: Vec<(u64, f64)> = Vec::new();
         for Record { round, error, .. } in records {
@@ -190,7 +191,7 @@ impl<'a> Recorder<'a> {
 
 impl Observer for Recorder<'_> {
     fn round(&mut self, view: &RoundView<'_>) -> ControlFlow<()> {
-        if view.round == 1 || view.round % self.every == 0 || view.round == self.rounds {
+        if view.round == 1 || view.round.is_multiple_of(self.every) || view.round == self.rounds {
             self.record(view);
         }
         ControlFlow::Continue(())

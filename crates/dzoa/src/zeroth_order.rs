@@ -23,8 +23,10 @@ pub struct ZerothOrder {
     /// `alpha_0 R`: only the product occurs.
     pub alpha0_times_r: f64,
     /// L.
+    #[doc(alias = "Assumption 2")]
     pub lipschitz: f64,
     /// Take the average of the iterates instead of the last one.
+    #[doc(alias = "hat w^(T)")]
     pub inner_average: bool,
 }
 
@@ -60,12 +62,16 @@ pub struct Workspace {
 
 impl ZerothOrder {
     /// `alpha_t = alpha_0 R/(L sqrt(t P log 2P))`.
+    #[doc(alias = "alpha_t")]
     pub fn step_size(&self, t: usize, features: usize) -> f64 {
         let p = features as f64;
         self.alpha0_times_r / (self.lipschitz * (t as f64 * p * (2.0 * p).ln()).sqrt())
     }
 
     /// `u_{1,t} = u_1/t` and `u_{2,t} = min(u_1/(P t)^2, u_{1,t}/2)`.
+    #[doc(alias = "u_{1,t}")]
+    #[doc(alias = "u_{2,t}")]
+    #[doc(alias = "Algorithm 1, line 8: the smoothing constants")]
     pub fn smoothing_at(&self, t: usize, features: usize) -> (f64, f64) {
         let (t, p) = (t as f64, features as f64);
         let u1 = self.smoothing / t;
@@ -78,6 +84,8 @@ impl ZerothOrder {
     #[doc(alias = "thirdzeroth")]
     #[doc(alias = "fifthzeroth")]
     #[doc(alias = "Algorithm 1, lines 5 to 10: the inner loop")]
+    #[doc(alias = "Algorithm 1, line 6: the loop over t")]
+    #[doc(alias = "Algorithm 1, line 10: the step")]
     pub fn descend(
         &self,
         objective: &dyn Objective,
@@ -122,6 +130,7 @@ impl ZerothOrder {
 #[doc(alias = "firstzeroth")]
 #[doc(alias = "secondzeroth")]
 #[doc(alias = "fourthzeroth")]
+#[doc(alias = "Algorithm 1, line 9: the gradient estimate")]
 pub fn gradient(
     objective: &dyn Objective,
     probe: &Probe<'_>,
@@ -171,6 +180,7 @@ impl PrimalStep for ZerothOrder {
 /// repetition leaves the finite numbers.
 #[doc(alias = "Lemma 1")]
 #[doc(alias = "lemmaone")]
+#[doc(alias = "sigma_k^2")]
 pub fn measure_noise(
     inner: &ZerothOrder,
     lagrangian: &Lagrangian<'_>,

@@ -23,6 +23,8 @@ pub trait Accountant {
     fn compose(&mut self, event: &Event) -> Result<(), Unsupported>;
 
     /// Total epsilon at this delta, over everything composed so far.
+    #[doc(alias = "Definition 1")]
+    #[doc(alias = "firstdef")]
     fn epsilon(&self, delta: f64) -> f64;
 }
 

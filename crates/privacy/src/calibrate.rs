@@ -17,6 +17,7 @@ use crate::{gaussian, round_up};
 #[doc(alias = "Lemma 3")]
 #[doc(alias = "eqfirstlemmathree")]
 #[doc(alias = "firsteqdeftwo")]
+#[doc(alias = "Definition 2")]
 pub fn lemma3_sensitivity(c1: f64, rho: f64, neighbourhood: usize, samples: usize) -> f64 {
     round_up(c1 / (rho * neighbourhood as f64 * samples as f64))
 }
@@ -111,6 +112,8 @@ impl Corollary1 {
         ((variance + self.optimum_term()) / self.gain()).sqrt()
     }
 
+    #[doc(alias = "s_1")]
+    #[doc(alias = "s_2")]
     fn gain(&self) -> f64 {
         let p = self.features as f64;
         let (mut s1, mut s2) = (0.0, 0.0);

@@ -6,6 +6,7 @@ pub mod privacy;
 pub mod report;
 pub mod run;
 pub mod schema;
+mod summarise;
 
 use crate::error::{Error, Result};
 use std::io::{ErrorKind, Write};

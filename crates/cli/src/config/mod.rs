@@ -1,14 +1,19 @@
 //! The config of a run: read once, checked at the door, then trusted.
 
-mod sections;
+mod algorithm;
+mod data;
+mod network;
+mod privacy;
+mod problem;
 
-pub use sections::{
-    Algorithm, Average, DataSource, Mechanism, Network, OptimumNorm, Privacy, ProblemSpec,
-    RunSettings, Shape, Solver, Split,
-};
+pub use algorithm::{Algorithm, Average, Solver};
+pub use data::{DataSource, Split};
+pub use network::{Network, Shape};
+pub use privacy::{Mechanism, OptimumNorm, Privacy};
+pub use problem::ProblemSpec;
 
 use crate::error::{Error, Result};
-use crate::reader::{Node, Section};
+use crate::reader::{FromNode, Node, Section};
 use crate::schema::Schema;
 use std::path::{Path, PathBuf};
 
@@ -101,5 +106,104 @@ impl Config {
             root: base.join(data_root),
         };
         Ok(config)
+    }
+}
+
+/// A key that was given although what it belongs to was not chosen.
+fn only_with(
+    section: &Section<'_>,
+    key: &str,
+    given: bool,
+    owner: &str,
+    chosen: bool,
+) -> Result<()> {
+    if given && !chosen {
+        return Err(section
+            .error(key, &format!("has no effect without {owner}"))
+            .hint(format!("remove it, or set {owner}")));
+    }
+    Ok(())
+}
+
+/// One number for all agents, or one for each.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PerAgent {
+    /// The same for all.
+    All(f64),
+    /// In the order of the agents.
+    Each(Vec<f64>),
+}
+
+impl PerAgent {
+    fn read(section: &Section<'_>, key: &'static str) -> Result<Option<Self>> {
+        let Some(node) = section.node(key) else { return Ok(None) };
+        let values = match f64::from_node(node) {
+            Some(value) => Self::All(value),
+            None => Self::Each(Vec::<f64>::from_node(node).ok_or_else(|| {
+                section.error(key, "must be a number, or an array with one number per agent")
+            })?),
+        };
+        let all = match &values {
+            Self::All(value) => std::slice::from_ref(value),
+            Self::Each(values) => values,
+        };
+        match all.iter().find(|value| !(**value > 0.0 && value.is_finite())) {
+            Some(bad) => {
+                Err(section.error(key, &format!("must be a finite number above 0, not {bad}")))
+            }
+            None => Ok(Some(values)),
+        }
+    }
+
+    /// The value for agent k of K; the length is checked when the agents are known.
+    pub fn at(&self, k: usize) -> f64 {
+        match self {
+            Self::All(value) => *value,
+            Self::Each(values) => values[k],
+        }
+    }
+
+    /// Refuses an array of another length than the number of agents.
+    pub fn check(&self, key: &str, agents: usize) -> Result<()> {
+        match self {
+            Self::Each(values) if values.len() != agents => Err(Error::input(format!(
+                "`{key}` has {} numbers for {agents} agents",
+                values.len()
+            ))
+            .hint("give one number for all agents, or one for each")),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// `[run]`
+#[derive(Debug)]
+pub struct RunSettings {
+    /// Repetitions.
+    pub trials: usize,
+    /// For repeatable runs.
+    pub seed: Option<u64>,
+    /// 0: all cores.
+    pub threads: usize,
+    /// Record every n-th round; 0 chooses.
+    pub record_every: u64,
+    /// Stop when no release moves by more than this; 0 never does.
+    pub stop_tolerance: f64,
+}
+
+impl RunSettings {
+    fn read(section: &Section<'_>) -> Result<Self> {
+        let settings = Self {
+            trials: section.count("trials")?.unwrap_or(1),
+            seed: section.optional("seed")?,
+            threads: section.or("threads", 0)?,
+            record_every: section.or("record_every", 0)?,
+            stop_tolerance: section.non_negative("stop_tolerance")?.unwrap_or(0.0),
+        };
+        if settings.threads > 1024 {
+            return Err(section.error("threads", "must be at most 1024"));
+        }
+        section.finish()?;
+        Ok(settings)
     }
 }

@@ -70,7 +70,7 @@ impl Rows {
         if width == 0 {
             return Err(DataError::NoColumns);
         }
-        if values.len() % width != 0 {
+        if !values.len().is_multiple_of(width) {
             return Err(DataError::Ragged { values: values.len(), width });
         }
         if let Some(at) = values.iter().position(|v| !v.is_finite()) {
@@ -296,6 +296,7 @@ impl Rows {
 
 /// One agent's private data set `D_k = (X_k, y_k)`.
 #[derive(Clone, Debug, PartialEq)]
+#[doc(alias = "D_k")]
 pub struct Samples {
     /// `X_k`.
     pub rows: Rows,

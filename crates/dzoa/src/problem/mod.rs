@@ -265,6 +265,7 @@ impl<F: Fn(&[f64]) -> f64 + Send + Sync> Objective for BlackBox<F> {
 
 /// `f_k`: what holds data, and what does not. The split matters: only the first part is private.
 #[derive(Clone)]
+#[doc(alias = "f_k")]
 pub struct LocalObjective {
     /// The data term.
     pub data: Arc<dyn Objective>,

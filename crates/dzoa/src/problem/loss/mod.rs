@@ -65,6 +65,7 @@ pub trait Loss: Send + Sync + fmt::Debug {
 
     /// The constant c1: a bound on the gradient's norm for rows of norm at most one, valid for every
     /// `b`. `None` where there is none.
+    #[doc(alias = "Assumption 3")]
     fn lipschitz(&self) -> Option<f64>;
 
     /// The targets it understands.

@@ -1,0 +1,140 @@
+//! From trials to the summary of a run.
+
+use super::run::Trial;
+use crate::config::{Config, Mechanism};
+use crate::inner::{REPLICATES, c1};
+use crate::instance::Instances;
+use crate::summary::{PrivacyEntry, Summary};
+use dzoa::prelude::*;
+use dzoa::privacy::{Claim, calibrate, gaussian};
+use dzoa::trace::{Recorder, mean};
+
+/// The summary of a run.
+pub fn summarise(config: &Config, instances: &Instances, trials: &[Trial]) -> Summary {
+    let graph = &instances.graph;
+    let first = &trials[0];
+    let finite = |value: f64| value.is_finite().then_some(value);
+    let average = |values: Vec<f64>| finite(values.iter().sum::<f64>() / values.len() as f64);
+    // Rounds that every trial recorded.
+    let errors: Vec<Vec<(u64, f64)>> =
+        trials.iter().map(|trial| Recorder::errors(&trial.records)).collect();
+    let shortest = errors.iter().map(Vec::len).min().unwrap_or(0);
+    let column = |i: usize| errors.iter().map(move |errors| errors[i].1);
+    let error: Vec<Option<f64>> = (0..shortest).map(|i| average(column(i).collect())).collect();
+    let failed = trials.iter().find(|trial| trial.status != Status::Finished);
+    let optima: Option<Vec<f64>> =
+        trials.iter().map(|trial| Some(trial.optimum.as_ref()?.objective)).collect();
+    let gaps: Option<Vec<f64>> =
+        trials.iter().map(|trial| trial.optimum.as_ref()?.certificate.duality_gap).collect();
+    let rounds_done = trials.iter().map(|trial| trial.rounds_done).min().unwrap_or(0);
+    let centre = mean(&first.estimates);
+    let consensus = first.estimates.iter().map(|estimate| {
+        estimate.iter().zip(&centre).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt()
+    });
+    Summary {
+        name: config.name.clone(),
+        status: status_word(failed.map_or(&Status::Finished, |trial| &trial.status)).into(),
+        algorithm: config.algorithm.name().into(),
+        mechanism: config.privacy.mechanism.name().into(),
+        loss: config.problem.loss.name().into(),
+        agent_names: graph.names().to_vec(),
+        agents: graph.len(),
+        edges: graph.edges().collect(),
+        features: instances.columns.len(),
+        rounds: config.algorithm.admm.rounds,
+        rounds_done,
+        trials: trials.len(),
+        seed: config.run.seed,
+        seeded: config.run.seed.is_some(),
+        error_rounds: errors[0].iter().take(shortest).map(|(round, _)| *round).collect(),
+        final_error: error.last().copied().flatten(),
+        error,
+        error_low: (0..shortest).map(|i| finite(column(i).fold(f64::INFINITY, f64::min))).collect(),
+        error_high: (0..shortest).map(|i| finite(column(i).fold(0.0, f64::max))).collect(),
+        objective: average(trials.iter().map(|trial| trial.objective).collect()),
+        optimum: optima.and_then(average),
+        optimum_gap: gaps.and_then(|gaps| finite(gaps.into_iter().fold(0.0, f64::max))),
+        consensus: finite(consensus.fold(0.0, f64::max)),
+        coefficients: first.estimates.clone(),
+        columns: instances.columns.clone(),
+        oracle_calls: trials.iter().map(|trial| trial.oracle_calls).sum(),
+        step_raised: trials.iter().any(|trial| trial.step_raised),
+        seconds: trials.iter().map(|trial| trial.elapsed.as_secs_f64()).sum(),
+        privacy: privacy_entries(config, instances, first, rounds_done),
+        config: config.given.clone(),
+    }
+}
+
+fn privacy_entries(
+    config: &Config,
+    instances: &Instances,
+    first: &Trial,
+    rounds: u64,
+) -> Vec<PrivacyEntry> {
+    let graph = &instances.graph;
+    let none = PrivacyEntry {
+        claim: Claim::None,
+        epsilon_per_round: None,
+        epsilon_theorem2: None,
+        epsilon_zcdp: None,
+        epsilon_exact: None,
+        delta: None,
+        sigma_assumed: None,
+        sigma_measured: None,
+        sigma_measured_how: None,
+        epsilon_if_measured_noise_were_gaussian: None,
+        sensitivity: None,
+        c1: None,
+        c1_holds: None,
+        adjacency: "replace-one".into(),
+    };
+    let Mechanism::Intrinsic { epsilon, delta, .. } = config.privacy.mechanism else {
+        return vec![none; graph.len()];
+    };
+    // What the claim would cost if the noise were there, as perfect as Theorem 1 wants it.
+    let multiplier = calibrate::theorem1_noise_multiplier(epsilon, delta);
+    let mu = (rounds as f64).sqrt() / multiplier;
+    let (c1, c1_holds) = c1(&*config.problem.loss);
+    (0..graph.len())
+        .map(|k| {
+            // Only a finished first trial has its noise measured.
+            let noise = first.noise.get(k);
+            let measured = noise.and_then(|noise| noise.measured);
+            PrivacyEntry {
+                claim: Claim::Nominal,
+                epsilon_per_round: Some(epsilon),
+                epsilon_theorem2: Some(calibrate::theorem2_epsilon(epsilon, delta, rounds)),
+                epsilon_zcdp: Some(gaussian::zcdp_epsilon(0.5 * mu * mu, delta)),
+                epsilon_exact: Some(gaussian::epsilon(delta, mu)),
+                delta: Some(delta),
+                sigma_assumed: noise.map(|noise| noise.assumed),
+                sigma_measured: measured,
+                sigma_measured_how: measured.map(|_| {
+                    format!(
+                        "{REPLICATES} repetitions of the inner loop at the inputs after the last \
+                         round of the first trial"
+                    )
+                }),
+                epsilon_if_measured_noise_were_gaussian: noise.zip(measured).map(
+                    |(noise, sigma)| {
+                        let mu = (rounds as f64).sqrt() * noise.sensitivity / sigma;
+                        gaussian::epsilon(delta, mu)
+                    },
+                ),
+                sensitivity: noise.map(|noise| noise.sensitivity),
+                c1: Some(c1),
+                c1_holds: Some(c1_holds),
+                ..none.clone()
+            }
+        })
+        .collect()
+}
+
+fn status_word(status: &Status) -> &'static str {
+    match status {
+        Status::Finished => "finished",
+        Status::Stopped { .. } => "stopped",
+        Status::NonFinite { .. } => "non-finite",
+        Status::NotCertified { .. } => "not-certified",
+    }
+}

@@ -1,0 +1,136 @@
+//! `[algorithm]`: outer and inner loop.
+
+use super::{Mechanism, PerAgent, Privacy, only_with};
+use crate::error::Result;
+use crate::reader::Section;
+use dzoa::prelude::*;
+
+/// `[algorithm]`
+#[derive(Debug)]
+pub struct Algorithm {
+    /// Which primal step.
+    pub solver: Solver,
+    /// Outer loop; `self_loop` is filled in from `[network]`.
+    pub admm: Admm,
+    /// Which estimate agents report.
+    pub average: Average,
+}
+
+/// The primal step.
+#[derive(Debug)]
+pub enum Solver {
+    /// The two-point zeroth-order loop.
+    ZerothOrder {
+        /// T, J, u1 and the like; step and L are per agent.
+        inner: ZerothOrder,
+        /// `alpha0 R`, if given.
+        step: Option<PerAgent>,
+        /// L.
+        lipschitz: PerAgent,
+    },
+    /// The exact solver.
+    Exact {
+        /// Distance to the minimiser, if given.
+        tolerance: Option<f64>,
+    },
+}
+
+/// `algorithm.average`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Average {
+    /// The last release.
+    None,
+    /// The mean over the second half of the rounds.
+    LastHalf,
+    /// And then over the agents.
+    Network,
+}
+
+impl Algorithm {
+    pub(super) fn read(section: &Section<'_>, privacy: &Privacy) -> Result<Self> {
+        const LATER: [&str; 10] = [
+            "dp-admm",
+            "pvp",
+            "dvp",
+            "p-admm",
+            "m-admm",
+            "r-admm",
+            "ps-admm",
+            "projected-gradient",
+            "objective-perturbation",
+            "dp-gd",
+        ];
+        let words: Vec<&'static str> = ["d-zoa", "admm"].into_iter().chain(LATER).collect();
+        let name = section.choice("name", &words)?.unwrap_or("d-zoa");
+        if LATER.contains(&name) {
+            return Err(section
+                .error("name", &format!("is `{name}`, which this version cannot run yet"))
+                .hint("d-zoa and admm are there"));
+        }
+        let Some(rho) = section.positive("rho")? else {
+            return Err(section.required::<f64>("rho").expect_err("the key is missing"));
+        };
+        let Some(rounds) = section.count("rounds")? else {
+            return Err(section.required::<usize>("rounds").expect_err("the key is missing"));
+        };
+        let standard = ZerothOrder::default();
+        let inner = ZerothOrder {
+            inner_steps: section.count("inner_steps")?.unwrap_or(standard.inner_steps),
+            directions: section.count("directions")?.unwrap_or(standard.directions),
+            smoothing: section.positive("smoothing")?.unwrap_or(standard.smoothing),
+            inner_average: section.or("inner_average", false)?,
+            ..standard
+        };
+        let step = PerAgent::read(section, "step")?;
+        let lipschitz = PerAgent::read(section, "lipschitz")?.unwrap_or(PerAgent::All(1.0));
+        let intrinsic = matches!(privacy.mechanism, Mechanism::Intrinsic { .. });
+        let warm_start = section.or("warm_start", !intrinsic)?;
+        let words = ["auto", "none", "last-half", "network"];
+        let average = match section.choice("average", &words)? {
+            Some("last-half") => Average::LastHalf,
+            Some("network") => Average::Network,
+            _ => Average::None,
+        };
+        let options = section.section("options")?;
+        let tolerance = options.positive("tolerance")?;
+        options.finish()?;
+        section.finish()?;
+        let solver = if name == "admm" {
+            if intrinsic {
+                return Err(section
+                    .error("name", "is `admm`, whose exact inner solver has no intrinsic noise")
+                    .hint("set privacy.mechanism = \"none\", or algorithm.name = \"d-zoa\""));
+            }
+            only_with(section, "step", step.is_some(), "algorithm.name = \"d-zoa\"", false)?;
+            Solver::Exact { tolerance }
+        } else {
+            only_with(
+                &options,
+                "tolerance",
+                tolerance.is_some(),
+                "algorithm.name = \"admm\"",
+                false,
+            )?;
+            if intrinsic {
+                only_with(
+                    section,
+                    "step",
+                    step.is_some(),
+                    "another mechanism: intrinsic takes it from Corollary 1",
+                    false,
+                )?;
+            }
+            Solver::ZerothOrder { inner, step, lipschitz }
+        };
+        let admm = Admm { rho, rounds: rounds as u64, self_loop: true, warm_start };
+        Ok(Self { solver, admm, average })
+    }
+
+    /// The name users type.
+    pub fn name(&self) -> &'static str {
+        match self.solver {
+            Solver::ZerothOrder { .. } => "d-zoa",
+            Solver::Exact { .. } => "admm",
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! What a run leaves on disk and on the terminal.
+
+use crate::commands::run::Trial;
+use crate::config::{Config, Mechanism};
+use crate::error::{Error, Result};
+use crate::instance::Instances;
+use crate::model::{Coefficient, Model};
+use crate::summary::Summary;
+use crate::{plot, report};
+use dzoa::privacy::calibrate;
+use dzoa::trace::mean;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// `--out`, or `runs/NAME` with a number behind it where that exists. Nothing is created yet.
+pub fn output_directory(out: Option<&Path>, name: &str) -> Result<PathBuf> {
+    match out {
+        Some(dir) if dir.join("summary.json").exists() || dir.is_file() => {
+            Err(Error::input(format!("--out {}: holds another run", dir.display()))
+                .hint("choose another directory; a run is never overwritten"))
+        }
+        Some(dir) => Ok(dir.to_path_buf()),
+        None => {
+            let plain = Path::new("runs").join(name);
+            let numbered = (2..).map(|n| Path::new("runs").join(format!("{name}-{n}")));
+            Ok(std::iter::once(plain)
+                .chain(numbered)
+                .find(|dir| !dir.exists())
+                .expect("one of endless names is free"))
+        }
+    }
+}
+
+/// Writes everything a run leaves behind.
+pub fn write_files(
+    out: &Path,
+    config: &Config,
+    instances: &Instances,
+    trials: &[Trial],
+    summary: &Summary,
+) -> Result<()> {
+    let failed = |path: &Path, error: &dyn std::fmt::Display| {
+        Error::run(format!("{}: cannot be written: {error}", path.display()))
+    };
+    std::fs::create_dir_all(out).map_err(|error| failed(out, &error))?;
+    let write = |name: &str, content: &str| {
+        let path = out.join(name);
+        std::fs::write(&path, content).map_err(|error| failed(&path, &error))
+    };
+    write("trace.csv", &trace_csv(config, instances, trials))?;
+    let pinball = config.given.pointer("/problem/quantile").and_then(serde_json::Value::as_f64);
+    let huber = config.given.pointer("/problem/huber_delta").and_then(serde_json::Value::as_f64);
+    let model = Model {
+        sharing: "may be shared: a function of what was exchanged".into(),
+        name: config.name.clone(),
+        loss: config.problem.loss.name().into(),
+        huber_delta: huber,
+        quantile: pinball,
+        intercept: config.problem.intercept,
+        coefficients: instances
+            .columns
+            .iter()
+            .zip(mean(&summary.coefficients))
+            .map(|(name, value)| Coefficient { name: name.clone(), value })
+            .collect(),
+        schema: config.schema.as_ref().map(crate::schema::Schema::to_json),
+        privacy: summary.privacy_statement(),
+    };
+    write("model.json", &json(&model)?)?;
+    if let Some(svg) = plot::convergence(summary) {
+        write("convergence.svg", &svg)?;
+    }
+    write("report.html", &report::html(summary)?)?;
+    // Last, so that a directory with a summary is a whole run.
+    write("summary.json", &json(summary)?)
+}
+
+fn json(value: &impl serde::Serialize) -> Result<String> {
+    serde_json::to_string_pretty(value)
+        .map(|text| text + "\n")
+        .map_err(|error| Error::run(format!("the result cannot be written as JSON: {error}")))
+}
+
+/// trace.csv of a simulation: for the holder of all the data.
+fn trace_csv(config: &Config, instances: &Instances, trials: &[Trial]) -> String {
+    let mut csv = String::from("trial,round,agent,error,objective_gap,consensus,epsilon_spent\n");
+    let number = |value: Option<f64>| match value {
+        Some(value) if value.is_finite() => format!("{value}"),
+        _ => String::new(),
+    };
+    for (trial, result) in trials.iter().enumerate() {
+        for record in &result.records {
+            let spent = match config.privacy.mechanism {
+                Mechanism::Intrinsic { epsilon, delta, .. } => {
+                    Some(calibrate::theorem2_epsilon(epsilon, delta, record.round))
+                }
+                Mechanism::None => None,
+            };
+            let agent = csv_field(&instances.graph.names()[record.agent]);
+            let _ = writeln!(
+                csv,
+                "{},{},{agent},{},{},{},{}",
+                trial + 1,
+                record.round,
+                number(record.error),
+                number(record.objective_gap),
+                number(Some(record.consensus)),
+                number(spent)
+            );
+        }
+    }
+    csv
+}
+
+/// A name as a CSV field.
+fn csv_field(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.into()
+    }
+}
+
+/// The summary on the terminal.
+pub fn describe(summary: &Summary, out: &Path) -> String {
+    let mut text = String::new();
+    let trials =
+        if summary.trials == 1 { "1 trial".into() } else { format!("{} trials", summary.trials) };
+    let seeded = if summary.seeded { ", seeded: for tests" } else { "" };
+    let _ = writeln!(
+        text,
+        "{}: {} on {}, {} agents, {} columns, {} rounds, {trials}{seeded}\n",
+        summary.name,
+        summary.algorithm,
+        summary.loss,
+        summary.agents,
+        summary.features,
+        summary.rounds_done
+    );
+    for (label, value) in report::facts(summary) {
+        let _ = writeln!(text, "  {label:<28}{value}");
+    }
+    let _ = writeln!(text, "\n  privacy: {}", summary.privacy_statement());
+    if summary.privacy.first().is_some_and(|entry| entry.c1_holds == Some(false)) {
+        let _ = writeln!(
+            text,
+            "  Lemma 3 is taken with c1 = 1, as in the paper; the {} loss has no such bound.",
+            summary.loss
+        );
+    }
+    if summary.step_raised {
+        let _ = writeln!(text, "  u_2 was raised to what the objective's values can resolve.");
+    }
+    let _ = writeln!(
+        text,
+        "\n  files in {}: report.html, summary.json, trace.csv, model.json",
+        out.display()
+    );
+    text
+}

@@ -1,0 +1,294 @@
+//! The program as a user meets it: files, repeatability, calculators.
+
+mod common;
+
+use common::{dzoa, json, listing, root};
+use tempfile::tempdir;
+
+const QUICK: [&str; 4] = ["--set", "algorithm.rounds=12", "--set", "algorithm.inner_steps=20"];
+
+#[test]
+fn a_run_writes_its_files_and_says_that_nominal_is_not_a_guarantee() {
+    let dir = tempdir().unwrap();
+    let output = dzoa(dir.path(), &[&["run"][..], &QUICK].concat());
+    assert!(output.status.success());
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("NOMINAL") && text.contains("is not a guarantee"), "{text}");
+    assert!(text.contains("seeded: for tests"));
+    let files = listing(&dir.path().join("runs/paper"));
+    for file in ["model.json", "report.html", "summary.json", "trace.csv"] {
+        assert!(files.contains(&file.to_string()), "{files:?}");
+    }
+    let trace = std::fs::read_to_string(dir.path().join("runs/paper/trace.csv")).unwrap();
+    assert!(trace.starts_with("trial,round,agent,error,objective_gap,consensus,epsilon_spent\n"));
+    assert_eq!(trace.lines().count(), 1 + 12 * 5);
+    // A second run goes elsewhere.
+    assert!(dzoa(dir.path(), &[&["run"][..], &QUICK].concat()).status.success());
+    assert_eq!(listing(&dir.path().join("runs")), ["paper", "paper-2"]);
+}
+
+#[test]
+fn the_summary_has_the_keys_of_the_interface() {
+    let dir = tempdir().unwrap();
+    let summary = json(dir.path(), &[&["run", "--json"][..], &QUICK].concat());
+    for key in [
+        "name",
+        "algorithm",
+        "mechanism",
+        "agents",
+        "features",
+        "rounds",
+        "trials",
+        "seed",
+        "seeded",
+        "error",
+        "final_error",
+        "objective",
+        "optimum",
+        "coefficients",
+        "oracle_calls",
+        "seconds",
+        "privacy",
+    ] {
+        assert!(!summary[key].is_null(), "{key}");
+    }
+    let entries = summary["privacy"].as_array().unwrap();
+    assert_eq!(entries.len(), 5);
+    for entry in entries {
+        assert_eq!(entry["claim"], "nominal");
+        assert_eq!(entry["adjacency"], "replace-one");
+        for key in [
+            "epsilon_per_round",
+            "epsilon_theorem2",
+            "epsilon_zcdp",
+            "epsilon_exact",
+            "delta",
+            "sigma_assumed",
+            "sigma_measured",
+            "sensitivity",
+        ] {
+            assert!(entry[key].as_f64().unwrap() > 0.0, "{key}");
+        }
+    }
+    // 5 agents x 12 rounds x 20 steps x 30 directions x 2 values
+    assert_eq!(summary["oracle_calls"], 5 * 12 * 20 * 30 * 2);
+    let stored = std::fs::read_to_string(dir.path().join("runs/paper/summary.json")).unwrap();
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&stored).unwrap(), summary);
+}
+
+#[test]
+fn a_seed_fixes_every_byte_of_the_trace_for_any_number_of_threads() {
+    let dir = tempdir().unwrap();
+    let trace = |out: &str, sets: &[&str]| {
+        let mut args = vec!["run", "--out", out, "--set", "run.trials=3"];
+        args.extend(QUICK);
+        for set in sets {
+            args.extend(["--set", set]);
+        }
+        assert!(dzoa(dir.path(), &args).status.success());
+        std::fs::read(dir.path().join(out).join("trace.csv")).unwrap()
+    };
+    let one = trace("one", &["run.threads=1"]);
+    assert_eq!(one, trace("two", &["run.threads=2"]));
+    assert_eq!(one, trace("again", &["run.threads=2"]));
+    assert_ne!(one, trace("other", &["run.seed=2"]));
+}
+
+#[test]
+fn a_run_is_never_overwritten() {
+    let dir = tempdir().unwrap();
+    let args = [&["run", "--out", "here"][..], &QUICK].concat();
+    assert!(dzoa(dir.path(), &args).status.success());
+    let before = std::fs::read(dir.path().join("here/summary.json")).unwrap();
+    let again = dzoa(dir.path(), &args);
+    assert_eq!(again.status.code(), Some(2));
+    assert_eq!(std::fs::read(dir.path().join("here/summary.json")).unwrap(), before);
+}
+
+#[test]
+fn steps_that_are_too_long_end_as_non_finite_with_agent_round_and_hint() {
+    let dir = tempdir().unwrap();
+    let output = dzoa(dir.path(), &["run", "--set", "algorithm.lipschitz=0.5", "--out", "o"]);
+    assert_eq!(output.status.code(), Some(1));
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(stderr.contains("NonFinite: agent") && stderr.contains("in round"), "{stderr}");
+    assert!(stderr.contains("hint: ") && stderr.contains("lipschitz"), "{stderr}");
+    let summary = std::fs::read_to_string(dir.path().join("o/summary.json")).unwrap();
+    assert!(summary.contains("\"status\": \"non-finite\"") && !summary.contains("NaN"));
+    // The page can still be made from it.
+    assert!(dzoa(dir.path(), &["report", "o"]).status.success());
+}
+
+#[test]
+fn the_starter_study_runs_predicts_and_evaluates() {
+    let dir = tempdir().unwrap();
+    assert!(dzoa(dir.path(), &["init", "study"]).status.success());
+    let again = dzoa(dir.path(), &["init", "study"]);
+    assert_eq!(again.status.code(), Some(2), "nothing is overwritten");
+    let summary = json(
+        dir.path(),
+        &["run", "study/run.toml", "--json", "--out", "out", "--set", "run.seed=1"],
+    );
+    let objective = |key: &str| summary[key].as_f64().unwrap();
+    assert!(objective("objective") <= 1.01 * objective("optimum"), "{summary}");
+    let output = dzoa(dir.path(), &["predict", "--model", "out/model.json", "study/west.csv"]);
+    let predictions = String::from_utf8(output.stdout).unwrap();
+    assert!(predictions.starts_with("row,prediction,score,probability\n1,"));
+    assert_eq!(predictions.lines().count(), 41);
+    let evaluation =
+        json(dir.path(), &["evaluate", "--model", "out/model.json", "study/west.csv", "--json"]);
+    assert!(evaluation["accuracy"].as_f64().unwrap() > 0.6, "{evaluation}");
+    // The same rows without their labels can be predicted, too.
+    let rows = std::fs::read_to_string(dir.path().join("study/west.csv")).unwrap();
+    let unlabelled: String =
+        rows.lines().map(|line| line.rsplit_once(',').unwrap().0.to_string() + "\n").collect();
+    std::fs::write(dir.path().join("new.csv"), unlabelled).unwrap();
+    let output = dzoa(dir.path(), &["predict", "--model", "out/model.json", "new.csv"]);
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), predictions);
+}
+
+#[test]
+fn the_stopping_rule_ends_a_run_that_no_longer_moves() {
+    let dir = tempdir().unwrap();
+    let summary = json(
+        dir.path(),
+        &[
+            "run",
+            "--json",
+            "--set",
+            "algorithm.name=admm",
+            "--set",
+            "privacy.mechanism=none",
+            "--set",
+            "algorithm.rounds=5000",
+            "--set",
+            "run.stop_tolerance=1e-8",
+            "--out",
+            "o",
+        ],
+    );
+    assert_eq!(summary["status"], "stopped");
+    assert!(summary["rounds_done"].as_u64().unwrap() < 1000);
+    assert!(summary["final_error"].as_f64().unwrap() < 1e-10);
+}
+
+#[test]
+fn averages_are_functions_of_the_releases() {
+    let dir = tempdir().unwrap();
+    let run = |average: &str| {
+        let set = format!("algorithm.average={average}");
+        let out = format!("out-{average}");
+        let args = ["run", "--json", "--out", &out, "--set", &set];
+        json(dir.path(), &[&args[..], &QUICK].concat())["coefficients"].clone()
+    };
+    let (none, half, network) = (run("none"), run("last-half"), run("network"));
+    assert_ne!(none, half);
+    let agents = network.as_array().unwrap();
+    assert!(agents.iter().all(|agent| agent == &agents[0]), "one model for all");
+    let mean = |column: usize| {
+        half.as_array().unwrap().iter().map(|agent| agent[column].as_f64().unwrap()).sum::<f64>()
+            / 5.0
+    };
+    assert!((mean(3) - agents[0][3].as_f64().unwrap()).abs() < 1e-14);
+}
+
+fn oracle() -> serde_json::Value {
+    let text = std::fs::read_to_string(root().join("tests/oracle/privacy.json")).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+/// Calls a calculator with the inputs of an oracle row and compares every key of the row.
+fn compare(calculator: &str, inputs: &[&str], row: &serde_json::Value) {
+    let dir = tempdir().unwrap();
+    let mut args = vec!["privacy".to_string(), calculator.into(), "--json".into()];
+    for key in inputs {
+        args.push(format!("--{}", key.replace('_', "-")));
+        args.push(row[key].to_string());
+    }
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let answer = json(dir.path(), &args);
+    for (key, expected) in row.as_object().unwrap() {
+        let (ours, expected) = (answer[key].as_f64().unwrap(), expected.as_f64().unwrap());
+        assert!((ours - expected).abs() <= 1e-10 * expected.abs(), "{key}: {ours} {expected}");
+    }
+}
+
+#[test]
+fn the_calculators_answer_with_the_oracles_keys_and_numbers() {
+    for row in oracle()["composition"].as_array().unwrap().iter().step_by(5) {
+        compare("compose", &["epsilon", "delta", "rounds"], row);
+    }
+    let inputs = [
+        "features",
+        "directions",
+        "inner_steps",
+        "rho",
+        "neighbourhood",
+        "samples",
+        "epsilon",
+        "delta",
+        "c1",
+        "c",
+        "optimum_norm_squared",
+    ];
+    for row in oracle()["corollary1"].as_array().unwrap().iter().step_by(4) {
+        compare("alpha", &inputs, row);
+    }
+}
+
+#[test]
+fn the_plan_never_promises_more_than_its_budget() {
+    let dir = tempdir().unwrap();
+    let plan = json(
+        dir.path(),
+        &[
+            "privacy",
+            "plan",
+            "--agents",
+            "5",
+            "--samples",
+            "2000",
+            "--features",
+            "10",
+            "--total-epsilon",
+            "2",
+            "--delta",
+            "1e-5",
+            "--json",
+        ],
+    );
+    for row in plan["plan"].as_array().unwrap() {
+        let number = |key: &str| row[key].to_string();
+        let total = json(
+            dir.path(),
+            &[
+                "privacy",
+                "epsilon",
+                "--json",
+                "--delta",
+                "1e-5",
+                "--sigma",
+                &number("sigma"),
+                "--sensitivity",
+                &number("sensitivity"),
+                "--rounds",
+                &number("rounds"),
+            ],
+        );
+        let epsilon = total["epsilon_exact"].as_f64().unwrap();
+        assert!(epsilon <= 2.0 && epsilon > 1.999, "{epsilon}");
+    }
+}
+
+#[test]
+fn help_has_examples_and_completions_complete() {
+    let dir = tempdir().unwrap();
+    for command in [&["--help"][..], &["run", "--help"], &["privacy", "compose", "--help"]] {
+        let text = String::from_utf8(dzoa(dir.path(), command).stdout).unwrap();
+        assert!(text.contains("Example"), "{command:?}");
+    }
+    for shell in ["bash", "zsh", "fish"] {
+        let script = dzoa(dir.path(), &["completions", shell]).stdout;
+        assert!(String::from_utf8(script).unwrap().contains("evaluate"));
+    }
+}
