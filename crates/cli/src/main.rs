@@ -22,7 +22,16 @@ use clap::{CommandFactory, Parser};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) if error.use_stderr() => {
+            let error = usage_error(&error);
+            eprintln!("error: {error}");
+            return ExitCode::from(error.status());
+        }
+        // Help and version are answers, not errors.
+        Err(answer) => answer.exit(),
+    };
     let result = match cli.command {
         Command::Run(args) => commands::run::run(&args),
         Command::Init { dir } => commands::init::init(&dir),
@@ -46,4 +55,18 @@ fn main() -> ExitCode {
             ExitCode::from(error.status())
         }
     }
+}
+
+/// A wrong flag in the shape of every other error: one line, then the way out.
+fn usage_error(error: &clap::Error) -> error::Error {
+    let text = error.to_string();
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.next().unwrap_or_default().trim_start_matches("error: ").to_string();
+    let rest: Vec<&str> = lines.collect();
+    // A missing argument is named on a line of its own.
+    let missing: Vec<&str> =
+        rest.iter().copied().take_while(|line| line.starts_with(['-', '<'])).collect();
+    let message = if missing.is_empty() { first } else { format!("{first} {}", missing.join(" ")) };
+    let tip = rest.iter().find_map(|line| line.strip_prefix("tip: "));
+    error::Error::input(message).hint(tip.unwrap_or("`--help` behind the command lists its flags"))
 }
