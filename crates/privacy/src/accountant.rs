@@ -40,50 +40,101 @@ pub trait Accountant {
 /// # Ok::<(), dzoa_privacy::Unsupported>(())
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct ExactGaussian(MuSquared);
+pub struct ExactGaussian {
+    /// Sum of (sensitivity/sigma)^2.
+    mu_squared: f64,
+    /// Sum of the pure epsilons.
+    pure: f64,
+    /// What discrete noise adds to delta, divided by `1 + e^epsilon`.
+    discrete: f64,
+}
 
-/// The same events in zero-concentrated DP: simpler, and a little looser.
-#[derive(Clone, Debug, Default)]
-pub struct ZeroConcentrated(MuSquared);
-
-/// Sum of (sensitivity/sigma)^2 over everything composed; infinite once something was unprotected.
-#[derive(Clone, Debug, Default)]
-struct MuSquared(f64);
-
-impl MuSquared {
-    fn add(&mut self, accountant: &'static str, event: &Event) -> Result<(), Unsupported> {
+impl Accountant for ExactGaussian {
+    fn compose(&mut self, event: &Event) -> Result<(), Unsupported> {
+        let accountant = "exact Gaussian";
         match *event {
-            Event::Gaussian { sensitivity, sigma } if sensitivity == 0.0 || sigma > 0.0 => {
-                if sensitivity > 0.0 {
-                    let mu = sensitivity / sigma;
-                    self.0 = round_up(self.0 + mu * mu);
-                }
+            Event::Gaussian { sensitivity, sigma } => {
+                self.mu_squared = round_up(self.mu_squared + mu_squared(sensitivity, sigma));
             }
-            Event::Gaussian { .. } | Event::Unprotected => self.0 = f64::INFINITY,
+            // Beyond half a sigma the correction for the grid is not proven.
+            Event::DiscreteGaussian { sensitivity, sigma, step, coordinates, count }
+                if step <= 0.5 * sigma =>
+            {
+                let releases = count as f64;
+                self.mu_squared =
+                    round_up(self.mu_squared + releases * mu_squared(sensitivity, sigma));
+                let grid = step / sigma;
+                self.discrete =
+                    round_up(self.discrete + releases * coordinates as f64 * grid * grid / 40.0);
+            }
+            Event::Pure { epsilon } => self.pure = round_up(self.pure + epsilon),
+            Event::Unprotected => self.mu_squared = f64::INFINITY,
             // A nominal release may hold any amount of noise: no theory covers it.
             event => return Err(Unsupported { accountant, event }),
         }
         Ok(())
     }
-}
-
-impl Accountant for ExactGaussian {
-    fn compose(&mut self, event: &Event) -> Result<(), Unsupported> {
-        self.0.add("exact Gaussian", event)
-    }
 
     fn epsilon(&self, delta: f64) -> f64 {
-        gaussian::epsilon(delta, round_up(self.0.0.sqrt()))
+        let mu = round_up(self.mu_squared.sqrt());
+        self.pure + discrete_epsilon(mu, self.discrete, delta)
     }
+}
+
+/// The smallest epsilon found with `delta_gaussian(epsilon) + (1 + e^epsilon) discrete <= delta`.
+fn discrete_epsilon(mu: f64, discrete: f64, delta: f64) -> f64 {
+    if discrete == 0.0 {
+        return gaussian::epsilon(delta, mu);
+    }
+    // zCDP holds for discrete Gaussian noise as it stands: a valid start.
+    let mut epsilon = gaussian::zcdp_epsilon(0.5 * mu * mu, delta);
+    for share in [0.5, 0.999] {
+        let candidate = gaussian::epsilon(share * delta, mu);
+        if (1.0 + candidate.exp()) * discrete <= (1.0 - share) * delta {
+            epsilon = epsilon.min(candidate);
+        }
+    }
+    // What this epsilon leaves to the grid bounds what a smaller one needs: improve with it.
+    for _ in 0..2 {
+        let left = delta - (1.0 + epsilon.exp()) * discrete * (1.0 + 1e-12);
+        if left > 0.0 {
+            epsilon = epsilon.min(gaussian::epsilon(left * (1.0 - 1e-15), mu));
+        }
+    }
+    epsilon
+}
+
+/// `(sensitivity/sigma)^2`; infinite without noise.
+fn mu_squared(sensitivity: f64, sigma: f64) -> f64 {
+    if sensitivity == 0.0 {
+        return 0.0;
+    }
+    if sigma > 0.0 { (sensitivity / sigma).powi(2) } else { f64::INFINITY }
+}
+
+/// The same events in zero-concentrated DP: simpler, a little looser, and exact for discrete noise.
+#[derive(Clone, Debug, Default)]
+pub struct ZeroConcentrated {
+    zcdp_rho: f64,
 }
 
 impl Accountant for ZeroConcentrated {
     fn compose(&mut self, event: &Event) -> Result<(), Unsupported> {
-        self.0.add("zCDP", event)
+        let spent = match *event {
+            Event::Gaussian { sensitivity, sigma } => 0.5 * mu_squared(sensitivity, sigma),
+            Event::DiscreteGaussian { sensitivity, sigma, count, .. } => {
+                0.5 * count as f64 * mu_squared(sensitivity, sigma)
+            }
+            Event::Pure { epsilon } => 0.5 * epsilon * epsilon,
+            Event::Unprotected => f64::INFINITY,
+            event => return Err(Unsupported { accountant: "zCDP", event }),
+        };
+        self.zcdp_rho = round_up(self.zcdp_rho + spent);
+        Ok(())
     }
 
     fn epsilon(&self, delta: f64) -> f64 {
-        gaussian::zcdp_epsilon(round_up(0.5 * self.0.0), delta)
+        gaussian::zcdp_epsilon(self.zcdp_rho, delta)
     }
 }
 
@@ -160,9 +211,55 @@ mod tests {
             Event::Gaussian { sensitivity: 0.5, sigma: 2.0 },
         ];
         let nominal = Event::Nominal { epsilon: 0.15, delta: DELTA };
-        contract::<ExactGaussian>(gaussian, nominal);
-        contract::<ZeroConcentrated>(gaussian, nominal);
+        let others = [
+            Event::DiscreteGaussian {
+                sensitivity: 1.0,
+                sigma: 20.0,
+                step: 20.0 * 2f64.powi(-32),
+                coordinates: 10,
+                count: 3,
+            },
+            Event::Pure { epsilon: 0.01 },
+        ];
+        for events in [gaussian, others] {
+            contract::<ExactGaussian>(events, nominal);
+            contract::<ZeroConcentrated>(events, nominal);
+        }
         contract::<Theorem2>([nominal; 2], gaussian[0]);
+    }
+
+    #[test]
+    fn a_fine_grid_costs_almost_nothing_and_a_coarse_one_is_paid_for() {
+        let total = |step: f64| {
+            let mut account = ExactGaussian::default();
+            let event = Event::DiscreteGaussian {
+                sensitivity: 1.0,
+                sigma: 10.0,
+                step,
+                coordinates: 10,
+                count: 60,
+            };
+            account.compose(&event).unwrap();
+            account.epsilon(DELTA)
+        };
+        let mut continuous = ExactGaussian::default();
+        for _ in 0..60 {
+            continuous.compose(&Event::Gaussian { sensitivity: 1.0, sigma: 10.0 }).unwrap();
+        }
+        let exact = continuous.epsilon(DELTA);
+        let fine = total(10.0 * 2f64.powi(-32));
+        assert!(fine >= exact && fine < exact * (1.0 + 1e-9), "{fine} {exact}");
+        assert!(total(0.01) > exact);
+        let mut zcdp = ZeroConcentrated::default();
+        zcdp.compose(&Event::DiscreteGaussian {
+            sensitivity: 1.0,
+            sigma: 10.0,
+            step: 5.0,
+            coordinates: 10,
+            count: 60,
+        })
+        .unwrap();
+        assert!(total(5.0) <= zcdp.epsilon(DELTA) * (1.0 + 1e-12), "never worse than zCDP");
     }
 
     #[test]

@@ -22,6 +22,36 @@ pub enum Event {
         /// Standard deviation of the added noise.
         sigma: f64,
     },
+    /// `count` vectors of the given L2 sensitivity, each coordinate rounded to a public grid and
+    /// given discrete Gaussian noise on it.
+    DiscreteGaussian {
+        /// Largest change of one vector when one row is replaced, the rounding included.
+        sensitivity: f64,
+        /// Parameter of the noise.
+        sigma: f64,
+        /// Step of the grid.
+        step: f64,
+        /// Coordinates of one vector.
+        coordinates: u64,
+        /// Vectors.
+        count: u64,
+    },
+    /// A pure epsilon-DP release, such as one with Laplace noise.
+    Pure {
+        /// epsilon.
+        epsilon: f64,
+    },
+    /// A sum over `batch` of `samples` rows, drawn without replacement, plus `N(0, sigma^2 I)`.
+    SubsampledGaussian {
+        /// Largest change of the sum when one drawn row is replaced.
+        sensitivity: f64,
+        /// Standard deviation of the added noise.
+        sigma: f64,
+        /// Rows drawn.
+        batch: u64,
+        /// Rows there are.
+        samples: u64,
+    },
     /// A release whose only claim is the paper's Theorem 1: the noise is assumed, not added.
     Nominal {
         /// The paper's epsilon of one round.
@@ -49,7 +79,10 @@ impl Event {
     /// The strongest statement this release allows.
     pub fn claim(&self) -> Claim {
         match self {
-            Event::Gaussian { .. } => Claim::Exact,
+            Event::Gaussian { .. }
+            | Event::DiscreteGaussian { .. }
+            | Event::Pure { .. }
+            | Event::SubsampledGaussian { .. } => Claim::Exact,
             Event::Nominal { .. } => Claim::Nominal,
             Event::Unprotected => Claim::None,
         }
