@@ -1,5 +1,6 @@
 //! What a run leaves on disk and on the terminal.
 
+use crate::agents::Promise;
 use crate::commands::run::Trial;
 use crate::config::{Config, Mechanism};
 use crate::error::{Error, Result};
@@ -7,7 +8,7 @@ use crate::instance::Instances;
 use crate::model::{Coefficient, Model};
 use crate::summary::Summary;
 use crate::{plot, report};
-use dzoa::privacy::calibrate;
+use dzoa::privacy::{Accountant, ExactGaussian, calibrate};
 use dzoa::trace::mean;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -88,6 +89,7 @@ fn trace_csv(config: &Config, instances: &Instances, trials: &[Trial]) -> String
         Some(value) if value.is_finite() => format!("{value}"),
         _ => String::new(),
     };
+    let exact = spent(config, &trials[0].promises);
     for (trial, result) in trials.iter().enumerate() {
         for record in &result.records {
             let spent = match config.privacy.mechanism {
@@ -95,6 +97,9 @@ fn trace_csv(config: &Config, instances: &Instances, trials: &[Trial]) -> String
                     Some(calibrate::theorem2_epsilon(epsilon, delta, record.round))
                 }
                 Mechanism::None => None,
+                Mechanism::Output { .. } | Mechanism::Scalar { .. } => {
+                    Some(exact[record.agent][record.round as usize - 1])
+                }
             };
             let agent = csv_field(&instances.graph.names()[record.agent]);
             let _ = writeln!(
@@ -110,6 +115,21 @@ fn trace_csv(config: &Config, instances: &Instances, trials: &[Trial]) -> String
         }
     }
     csv
+}
+
+/// The exact epsilon that each agent has spent after each round, for mechanisms that have one. The
+/// promises are the same in every trial.
+fn spent(config: &Config, promises: &[Promise]) -> Vec<Vec<f64>> {
+    let Some(target) = config.privacy.mechanism.target() else { return Vec::new() };
+    let after_each_round = |promise: &Promise| {
+        let mut total = ExactGaussian::default();
+        let charged = promise.events.iter().map(|event| match total.compose(event) {
+            Ok(()) => total.epsilon(target.delta),
+            Err(_) => f64::INFINITY,
+        });
+        charged.collect()
+    };
+    promises.iter().map(after_each_round).collect()
 }
 
 /// A name as a CSV field.

@@ -1,5 +1,6 @@
 //! The `dzoa` program: arguments in, one command, one place where errors are printed.
 
+mod agents;
 mod args;
 mod commands;
 mod config;

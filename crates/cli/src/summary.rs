@@ -116,19 +116,25 @@ impl Summary {
                     self.noise_sentence().unwrap_or_default(),
                 )
             }
-            dzoa::privacy::Claim::Exact => {
-                let number =
-                    |value: Option<f64>| value.map_or("?".into(), |value| format!("{value:.3}"));
-                format!(
-                    "EXACT: epsilon {} at delta {:e}, replace-one adjacency",
-                    number(first.epsilon_exact),
-                    first.delta.unwrap_or_default(),
-                )
-            }
+            dzoa::privacy::Claim::Exact => format!(
+                "EXACT: every agent's releases together are ({:.3}, {:e})-differentially private for replacing one of its rows, against anybody who sees all releases. The number of rows is public.",
+                self.largest_epsilon().unwrap_or(f64::INFINITY),
+                first.delta.unwrap_or_default(),
+            ),
+            dzoa::privacy::Claim::None if first.epsilon_exact.is_some() => format!(
+                "NONE: the run is seeded, for tests: whoever knows the seed can subtract the noise. Without a seed it would be exact: epsilon {:.3} at delta {:e}.",
+                self.largest_epsilon().unwrap_or(f64::INFINITY),
+                first.delta.unwrap_or_default(),
+            ),
             dzoa::privacy::Claim::None => {
                 "NONE: the exchanged vectors are not protected, and nothing is promised.".into()
             }
         }
+    }
+
+    /// The largest exact epsilon of any agent.
+    fn largest_epsilon(&self) -> Option<f64> {
+        self.privacy.iter().filter_map(|entry| entry.epsilon_exact).reduce(f64::max)
     }
 
     /// How the noise that is there compares with the noise that the claim assumes.

@@ -12,7 +12,7 @@ use crate::lagrangian::Lagrangian;
 use crate::problem::LocalObjective;
 use crate::streams::Streams;
 use crate::zeroth_order::{NonFinite, Workspace};
-use dzoa_privacy::Private;
+use dzoa_privacy::{Private, Receipt, Release, WrongEvent};
 use std::sync::Arc;
 
 /// Settings of the outer loop.
@@ -46,19 +46,21 @@ pub struct RoundContext<'a> {
     pub streams: &'a Streams,
 }
 
-/// The result of a primal step, still private.
+/// The result of a primal step.
 #[derive(Debug)]
 pub struct Primal {
-    /// The new primal variable.
-    pub beta: Private,
+    /// What leaves of the new primal variable.
+    pub release: Release,
     /// Values of the objective that were asked for.
     pub oracle_calls: u64,
     /// Whether `u_2` was raised to what the objective can resolve.
     pub step_raised: bool,
+    /// Whether an exact solver had to finish. Depends on the data: a local value.
+    pub finished_exactly: bool,
 }
 
 /// A primal step that has no result.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum InnerFailure {
     /// An iterate was not finite.
     NonFinite {
@@ -70,6 +72,14 @@ pub enum InnerFailure {
         /// The distance to the minimiser that could be certified.
         distance: f64,
     },
+    /// The step does not release in the way that was charged.
+    WrongEvent(WrongEvent),
+}
+
+impl From<WrongEvent> for InnerFailure {
+    fn from(error: WrongEvent) -> Self {
+        InnerFailure::WrongEvent(error)
+    }
 }
 
 impl From<NonFinite> for InnerFailure {
@@ -80,14 +90,22 @@ impl From<NonFinite> for InnerFailure {
 
 /// A way to minimise `F_k`, exactly or not.
 pub trait PrimalStep: Send + Sync {
-    /// One primal update from `start`.
+    /// One primal update from `start`, paid for by the receipt.
     fn update(
         &mut self,
         lagrangian: &Lagrangian<'_>,
         start: &[f64],
+        receipt: Receipt,
         context: &RoundContext<'_>,
         work: &mut Workspace,
     ) -> Result<Primal, InnerFailure>;
+}
+
+impl RoundContext<'_> {
+    /// Releases a vector in the way it was charged.
+    pub fn release(&self, b: Vec<f64>, receipt: Receipt) -> Result<Release, WrongEvent> {
+        Private::new(b).release(receipt, &mut self.streams.noise(self.agent, self.round))
+    }
 }
 
 /// What an agent keeps of one edge: the neighbour's last release, and the dual of the edge.

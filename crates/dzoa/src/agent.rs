@@ -10,7 +10,7 @@ use crate::problem::LocalObjective;
 use crate::streams::Streams;
 use crate::trace::Status;
 use crate::zeroth_order::Workspace;
-use dzoa_privacy::{Event, Ledger, Release};
+use dzoa_privacy::{Entry, Event, Ledger, Release};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use thiserror::Error;
@@ -34,22 +34,43 @@ pub enum Input {
 pub enum Output {
     /// Call [`Agent::compute`]. Asked again until it is done.
     Compute,
+    /// Make this entry of the ledger durable, before anything that comes after it is sent.
+    Persist(Entry),
     /// Send this to every neighbour.
     Send(Envelope),
     /// The run is over.
     Done(Status),
 }
 
-/// A release on its way to the neighbours.
+/// A vector on its way to the neighbours.
 #[derive(Clone, Debug)]
 #[doc(alias = "Algorithm 1, line 3: sharing")]
 pub struct Envelope {
     /// The sender's position in the graph.
     pub from: usize,
-    /// m.
+    /// m; the rounds of the final averaging follow on those of the algorithm.
     pub round: u64,
-    /// The vector, charged and released.
-    pub beta: Release,
+    /// What is sent.
+    pub message: Message,
+}
+
+/// What may be sent.
+#[derive(Clone, Debug)]
+pub enum Message {
+    /// A fresh look at the data, charged and released.
+    Release(Release),
+    /// A mean of releases, own and received, with public weights: post-processing, free.
+    Average(Arc<[f64]>),
+}
+
+impl Message {
+    /// The values on the wire.
+    pub fn values(&self) -> &Arc<[f64]> {
+        match self {
+            Message::Release(release) => release.values(),
+            Message::Average(values) => values,
+        }
+    }
 }
 
 /// A message that an honest neighbour would not have sent.
@@ -108,6 +129,11 @@ pub enum Average {
     None,
     /// The mean of the releases of the second half of the rounds.
     LastHalf,
+    /// That, averaged over the network by this many rounds of gossip.
+    Network {
+        /// Rounds of gossip.
+        gossip: u64,
+    },
 }
 
 /// Everything that makes an agent.
@@ -124,8 +150,12 @@ pub struct Setup {
     pub objective: LocalObjective,
     /// Inner loop.
     pub step: Box<dyn PrimalStep>,
-    /// How every release is charged.
-    pub event: Event,
+    /// How the release of each round is charged; the last one repeats.
+    pub events: Arc<[Event]>,
+    /// What was spent on the data before, and how much may be.
+    pub ledger: Ledger,
+    /// The weights of the neighbours' vectors in the final averaging, at most 1 together.
+    pub gossip_weights: Vec<f64>,
     /// Which estimate it reports.
     pub average: Average,
     /// The root of its randomness.
@@ -138,6 +168,7 @@ pub struct Agent {
     state: LocalState,
     ledger: Ledger,
     round: u64,
+    rounds_done: u64,
     phase: Phase,
     /// The release of the current round, once computed.
     released: Option<Release>,
@@ -145,8 +176,11 @@ pub struct Agent {
     received: Vec<[Option<Arc<[f64]>>; 2]>,
     outbox: VecDeque<Output>,
     late_sum: Vec<f64>,
+    /// The average in progress, once the last round is done.
+    gossip: Option<Arc<[f64]>>,
     oracle_calls: u64,
     step_raised: bool,
+    finished_exactly: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,19 +192,22 @@ enum Phase {
 
 impl Agent {
     /// An agent before its first round.
-    pub fn new(setup: Setup) -> Self {
+    pub fn new(mut setup: Setup) -> Self {
         let (dim, degree) = (setup.objective.data.dim(), setup.neighbours.len());
         Self {
             state: LocalState::zero(dim, degree),
-            ledger: Ledger::default(),
+            ledger: std::mem::take(&mut setup.ledger),
             round: 1,
+            rounds_done: 0,
             phase: if setup.settings.rounds == 0 { Phase::Over } else { Phase::Ready },
             released: None,
             received: vec![[None, None]; degree],
             outbox: VecDeque::new(),
             late_sum: vec![0.0; dim],
+            gossip: None,
             oracle_calls: 0,
             step_raised: false,
+            finished_exactly: 0,
             setup,
         }
     }
@@ -189,7 +226,17 @@ impl Agent {
         if self.phase != Phase::Ready {
             return;
         }
-        let Setup { settings, objective, step, name, streams, .. } = &mut self.setup;
+        let Setup { settings, objective, step, name, streams, events, .. } = &mut self.setup;
+        // Charge before any noise is drawn: what is not written down cannot leave.
+        let event = events[(self.round as usize - 1).min(events.len() - 1)];
+        let receipt = match self.ledger.charge(event, &format!("round {}", self.round)) {
+            Ok(receipt) => receipt,
+            Err(refused) => {
+                let (agent, rounds) = (name.clone(), self.round - 1);
+                let reason = refused.to_string();
+                return self.finish(Status::BudgetExhausted { agent, rounds, reason });
+            }
+        };
         let lagrangian = self.state.lagrangian(settings, objective);
         let zero;
         let start = if settings.warm_start {
@@ -199,27 +246,24 @@ impl Agent {
             &zero
         };
         let context = RoundContext { agent: name, round: self.round, streams };
-        match step.update(&lagrangian, start, &context, work) {
+        match step.update(&lagrangian, start, receipt, &context, work) {
             Err(failure) => self.fail(failure),
             Ok(primal) => {
                 self.oracle_calls += primal.oracle_calls;
                 self.step_raised |= primal.step_raised;
-                // Charge before releasing: what was not written down cannot leave.
-                let receipt = self.ledger.charge(self.setup.event);
-                let release = primal
-                    .beta
-                    .release(receipt)
-                    .expect("agents are built with events that need no added noise");
-                self.outbox.push_back(Output::Send(Envelope {
-                    from: self.setup.index,
-                    round: self.round,
-                    beta: release.clone(),
-                }));
-                self.released = Some(release);
+                self.finished_exactly += u64::from(primal.finished_exactly);
+                self.outbox.extend(self.ledger.entries().last().cloned().map(Output::Persist));
+                self.send(Message::Release(primal.release.clone()));
+                self.released = Some(primal.release);
                 self.phase = Phase::Waiting;
                 self.advance();
             }
         }
+    }
+
+    fn send(&mut self, message: Message) {
+        let (from, round) = (self.setup.index, self.round);
+        self.outbox.push_back(Output::Send(Envelope { from, round, message }));
     }
 
     /// Takes in what a neighbour sent. Repetitions and old rounds are ignored.
@@ -260,30 +304,72 @@ impl Agent {
         Ok(())
     }
 
-    /// Once every neighbour's release of this round is here: the dual update, and the next round.
+    /// Once every neighbour's vector of this round is here: the dual update (or the next step of the
+    /// final averaging), and the next round.
     #[doc(alias = "Algorithm 1, lines 3 and 4: sharing and the dual update")]
     fn advance(&mut self) {
-        let complete = self.received.iter().all(|[current, _]| current.is_some());
-        if self.phase != Phase::Waiting || !complete {
-            return;
+        while self.phase == Phase::Waiting
+            && self.received.iter().all(|[current, _]| current.is_some())
+        {
+            let theirs: Vec<Arc<[f64]>> = self
+                .received
+                .iter_mut()
+                .filter_map(|slots| {
+                    let current = slots[0].take();
+                    slots[0] = slots[1].take();
+                    current
+                })
+                .collect();
+            match self.released.take() {
+                Some(release) => self.end_round(release, theirs),
+                None => self.end_gossip(&theirs),
+            }
         }
-        let Some(release) = self.released.take() else {
-            return;
-        };
-        let theirs = self.received.iter_mut().filter_map(|slots| {
-            let current = slots[0].take();
-            slots[0] = slots[1].take();
-            current
-        });
-        self.state.dual_update(self.setup.settings.rho, release.values().clone(), theirs);
-        if self.round > self.setup.settings.rounds / 2 {
+    }
+
+    fn end_round(&mut self, release: Release, theirs: Vec<Arc<[f64]>>) {
+        let Admm { rho, rounds, .. } = self.setup.settings;
+        self.state.dual_update(rho, release.values().clone(), theirs.into_iter());
+        self.rounds_done = self.round;
+        if self.round > rounds / 2 {
             self.late_sum.iter_mut().zip(&*self.state.beta).for_each(|(sum, beta)| *sum += beta);
         }
-        if self.round == self.setup.settings.rounds {
-            self.finish(Status::Finished);
-        } else {
+        if self.round < rounds {
             self.round += 1;
             self.phase = Phase::Ready;
+            return;
+        }
+        match self.setup.average {
+            Average::Network { gossip } if gossip > 0 && !self.setup.neighbours.is_empty() => {
+                let own: Arc<[f64]> = self.estimate().into();
+                self.round += 1;
+                self.send(Message::Average(own.clone()));
+                self.gossip = Some(own);
+            }
+            _ => self.finish(Status::Finished),
+        }
+    }
+
+    fn end_gossip(&mut self, theirs: &[Arc<[f64]>]) {
+        let Some(own) = self.gossip.take() else { return };
+        let kept = 1.0 - self.setup.gossip_weights.iter().sum::<f64>();
+        let mixed: Arc<[f64]> = (0..own.len())
+            .map(|p| {
+                let received: f64 =
+                    self.setup.gossip_weights.iter().zip(theirs).map(|(w, x)| w * x[p]).sum();
+                kept * own[p] + received
+            })
+            .collect();
+        self.gossip = Some(mixed.clone());
+        let last = match self.setup.average {
+            Average::Network { gossip } => self.setup.settings.rounds + gossip,
+            _ => self.round,
+        };
+        if self.round < last {
+            self.round += 1;
+            self.send(Message::Average(mixed));
+        } else {
+            self.finish(Status::Finished);
         }
     }
 
@@ -293,6 +379,9 @@ impl Agent {
             InnerFailure::NonFinite { step } => Status::NonFinite { agent, round, step },
             InnerFailure::NotCertified { distance } => {
                 Status::NotCertified { agent, round, distance }
+            }
+            InnerFailure::WrongEvent(error) => {
+                Status::BudgetExhausted { agent, rounds: round - 1, reason: error.to_string() }
             }
         });
     }
@@ -312,17 +401,29 @@ impl Agent {
         &self.state.beta
     }
 
-    /// The estimate it reports: the last release, or the mean of the later ones.
+    /// The estimate it reports: the last release, or a mean of the later ones.
     pub fn estimate(&self) -> Vec<f64> {
+        if let Some(average) = &self.gossip {
+            return average.to_vec();
+        }
         let half = self.setup.settings.rounds / 2;
-        // `round` is the one in progress; the last one stays in place when the run is over.
-        let done = if self.phase == Phase::Over { self.round } else { self.round - 1 };
+        let late = self.rounds_done().saturating_sub(half);
         match self.setup.average {
-            Average::LastHalf if done > half => {
-                self.late_sum.iter().map(|sum| sum / (done - half) as f64).collect()
+            Average::LastHalf | Average::Network { .. } if late > 0 => {
+                self.late_sum.iter().map(|sum| sum / late as f64).collect()
             }
             _ => self.state.beta.to_vec(),
         }
+    }
+
+    /// Rounds whose dual update is done.
+    pub fn rounds_done(&self) -> u64 {
+        self.rounds_done
+    }
+
+    /// Rounds in which an exact solver had to finish: a local value.
+    pub fn finished_exactly(&self) -> u64 {
+        self.finished_exactly
     }
 
     /// `gamma_k`.

@@ -15,10 +15,10 @@
 
 use crate::admm::{InnerFailure, Primal, PrimalStep, RoundContext};
 use crate::lagrangian::Lagrangian;
-use crate::problem::EmpiricalRisk;
+use crate::problem::{EmpiricalRisk, Objective};
 use crate::streams::FastRng;
 use crate::zeroth_order::Workspace;
-use dzoa_privacy::Private;
+use dzoa_privacy::Receipt;
 use rand::{RngExt, SeedableRng};
 
 /// Passes over the rows between two looks at the certificate.
@@ -30,6 +30,7 @@ const MOST_PASSES: usize = 40_000;
 pub struct Exact {
     risk: EmpiricalRisk,
     tolerance: f64,
+    most_passes: usize,
     norms_squared: Vec<f64>,
     /// The duals of the last solve: the next problem is close to it.
     duals: Vec<f64>,
@@ -45,6 +46,7 @@ impl Exact {
         let smooth = risk.loss.curvature(0.0, 1.0).is_some();
         Self {
             tolerance: tolerance.unwrap_or(if smooth { 1e-10 } else { 1e-7 }),
+            most_passes: MOST_PASSES,
             norms_squared: (0..rows.count()).map(|i| rows.norm_squared(i)).collect(),
             duals: vec![0.0; rows.count()],
             order: (0..rows.count()).collect(),
@@ -54,10 +56,43 @@ impl Exact {
         }
     }
 
+    /// Never gives up: under a guarantee an abort would be a release, since it depends on the data.
+    pub fn until_certified(mut self) -> Self {
+        self.most_passes = usize::MAX;
+        self
+    }
+
+    /// A bound on the distance of any point `b` to the minimiser.
+    ///
+    /// With the losses' slopes at `b` as duals only the gap of `G` is left: with `c = b(a)` it is
+    /// `q ||b - c||^2` plus the penalty's Bregman distance from `c` to `b`.
+    pub fn distance_at(&self, lagrangian: &Lagrangian<'_>, b: &[f64]) -> f64 {
+        let EmpiricalRisk { samples, loss, weight } = &self.risk;
+        let slopes: Vec<f64> = (0..samples.count())
+            .map(|i| loss.slope(samples.rows.dot(i, b), samples.targets[i]))
+            .collect();
+        let mut sums = vec![0.0; b.len()];
+        samples.rows.add_transposed(&slopes, &mut sums);
+        let mut c = sums.clone();
+        self.primal_point(lagrangian, &mut c);
+        let q = lagrangian.quadratic;
+        let penalty = &lagrangian.objective.penalty;
+        let mut gap = penalty.value(b) - penalty.value(&c);
+        for p in 0..b.len() {
+            // The penalty's subgradient at c, from the optimality of c.
+            let subgradient = -(lagrangian.linear[p] + weight * sums[p]) - 2.0 * q * c[p];
+            let step = b[p] - c[p];
+            gap += step * (q * step - subgradient);
+        }
+        // Rounding may leave a tiny negative gap; it proves nothing smaller than this.
+        let rounding = 1e-15 * (1.0 + lagrangian.value(b).abs());
+        (gap.max(0.0) + rounding).sqrt() / q.sqrt()
+    }
+
     /// The minimiser and a certified bound on the distance to it.
     pub fn solve(&mut self, lagrangian: &Lagrangian<'_>) -> Result<(Vec<f64>, f64), InnerFailure> {
         let mut best = f64::INFINITY;
-        for pass in 0..MOST_PASSES {
+        for pass in 0..self.most_passes {
             if pass % PASSES_PER_CHECK == 0 {
                 let (b, distance) = self.certify(lagrangian);
                 if distance <= self.tolerance {
@@ -145,10 +180,16 @@ impl PrimalStep for Exact {
         &mut self,
         lagrangian: &Lagrangian<'_>,
         _start: &[f64],
-        _context: &RoundContext<'_>,
+        receipt: Receipt,
+        context: &RoundContext<'_>,
         _work: &mut Workspace,
     ) -> Result<Primal, InnerFailure> {
         let (b, _) = self.solve(lagrangian)?;
-        Ok(Primal { beta: Private::new(b), oracle_calls: 0, step_raised: false })
+        Ok(Primal {
+            release: context.release(b, receipt)?,
+            oracle_calls: 0,
+            step_raised: false,
+            finished_exactly: true,
+        })
     }
 }

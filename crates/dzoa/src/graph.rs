@@ -286,6 +286,43 @@ impl Graph {
         Some((*plus.last()?, *minus.get(1)?))
     }
 
+    /// Metropolis weights of agent k's neighbours: symmetric over the network, so that averaging with
+    /// them keeps the mean.
+    pub fn gossip_weights(&self, k: usize) -> Vec<f64> {
+        let degree = |k: usize| self.neighbours[k].len();
+        let weight = |l: &usize| 1.0 / (1 + degree(k).max(degree(*l))) as f64;
+        self.neighbours[k].iter().map(weight).collect()
+    }
+
+    /// How many rounds of gossip bring all agents to within this fraction of their disagreement, at
+    /// most a thousand.
+    pub fn gossip_rounds(&self, fraction: f64) -> u64 {
+        const MOST: u64 = 1000;
+        const LARGEST: usize = 1000;
+        if self.len() == 1 {
+            return 0;
+        }
+        if self.len() > LARGEST {
+            return MOST;
+        }
+        let mut mixing = Mat::zeros(self.len(), self.len());
+        for k in 0..self.len() {
+            let weights = self.gossip_weights(k);
+            mixing[(k, k)] = 1.0 - weights.iter().sum::<f64>();
+            for (&l, weight) in self.neighbours[k].iter().zip(weights) {
+                mixing[(k, l)] = weight;
+            }
+        }
+        let Ok(values) = mixing.self_adjoint_eigenvalues(Side::Lower) else { return MOST };
+        // In ascending order; the largest is 1, for the mean.
+        let slowest = values[0].abs().max(values[self.len() - 2].abs());
+        if slowest <= fraction {
+            return 1;
+        }
+        let rounds = fraction.ln() / slowest.ln();
+        if rounds.is_finite() { (rounds.ceil() as u64).clamp(1, MOST) } else { MOST }
+    }
+
     fn matrix(&self, off_diagonal: f64, extra: f64) -> Mat<f64> {
         let mut matrix = Mat::zeros(self.len(), self.len());
         for k in 0..self.len() {

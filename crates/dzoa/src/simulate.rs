@@ -1,15 +1,16 @@
 //! All agents of a network in one process, on all cores.
 
 use crate::admm::{Admm, PrimalStep};
-use crate::agent::{Agent, Average, Envelope, Input, Output, Setup};
+use crate::agent::{Agent, Average, Envelope, Input, Message, Output, Setup};
 use crate::exact::Exact;
 use crate::graph::Graph;
 use crate::problem::Problem;
 use crate::streams::Streams;
 use crate::trace::{Observer, RoundView, Status};
 use crate::zeroth_order::{Workspace, ZerothOrder};
-use dzoa_privacy::Event;
+use dzoa_privacy::{Event, Ledger};
 use rayon::prelude::*;
+use std::sync::Arc;
 use thiserror::Error;
 
 /// Agents that cannot be built.
@@ -42,18 +43,21 @@ pub enum BuildError {
 }
 
 /// How agents release, and what they report.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Releases {
-    /// How each release is charged.
-    pub event: Event,
+    /// Per agent: how the release of each round is charged; the last one repeats.
+    pub events: Vec<Arc<[Event]>>,
+    /// Per agent: what was spent before; empty for fresh ledgers without a budget.
+    pub ledgers: Vec<Ledger>,
     /// The estimate an agent reports.
     pub average: Average,
 }
 
-impl Default for Releases {
-    /// No protection, the last iterate.
-    fn default() -> Self {
-        Self { event: Event::Unprotected, average: Average::None }
+impl Releases {
+    /// The same event for every release of every agent, fresh ledgers, the last iterate.
+    pub fn all(event: Event, agents: usize) -> Self {
+        let events = vec![Arc::from([event]); agents];
+        Self { events, ledgers: Vec::new(), average: Average::None }
     }
 }
 
@@ -69,7 +73,7 @@ pub fn zeroth_order_agents(
     agents(problem, graph, settings, releases, streams, |k| Box::new(inner[k]))
 }
 
-/// Consensus ADMM agents with an exact inner solver.
+/// Consensus ADMM agents with an exact inner solver and no protection.
 pub fn exact_agents(
     problem: &Problem,
     graph: &Graph,
@@ -77,12 +81,14 @@ pub fn exact_agents(
     tolerance: Option<f64>,
     streams: &Streams,
 ) -> Result<Vec<Agent>, BuildError> {
-    agents(problem, graph, settings, Releases::default(), streams, |k| {
+    let releases = Releases::all(Event::Unprotected, graph.len());
+    agents(problem, graph, settings, releases, streams, |k| {
         Box::new(Exact::new(problem.risk(k), tolerance))
     })
 }
 
-fn agents(
+/// Agents with any primal step, one per agent.
+pub fn agents(
     problem: &Problem,
     graph: &Graph,
     settings: Admm,
@@ -94,6 +100,7 @@ fn agents(
         return Err(BuildError::Count { data: problem.agents.len(), graph: graph.len() });
     }
     let expected = problem.dim();
+    let mut ledgers = releases.ledgers.into_iter();
     (0..graph.len())
         .map(|k| {
             let name = graph.names()[k].clone();
@@ -114,7 +121,9 @@ fn agents(
                 settings,
                 objective: problem.local(k),
                 step: step(k),
-                event: releases.event,
+                events: releases.events[k].clone(),
+                ledger: ledgers.next().unwrap_or_default(),
+                gossip_weights: graph.gossip_weights(k),
                 average: releases.average,
                 streams: streams.clone(),
             }))
@@ -125,18 +134,23 @@ fn agents(
 /// Runs all agents to the end, or until an observer stops them.
 ///
 /// Agents compute in parallel; messages are delivered in the order of the agents. No sum depends on
-/// the number of threads, so the result has the same bits for any of them.
-#[doc(alias = "Algorithm 1, line 2: the loop over m")]
+/// the number of threads, so the result has the same bits for any of them. The observer sees the
+/// rounds of the algorithm, not those of the final averaging.
 pub fn simulate(agents: &mut [Agent], observer: &mut dyn Observer) -> Status {
     let mut round = 0;
     loop {
         agents.par_iter_mut().for_each_init(Workspace::default, |work, agent| agent.compute(work));
         let mut mail: Vec<Envelope> = Vec::new();
         let mut failed = None;
-        for agent in agents.iter_mut() {
+        for (k, agent) in agents.iter_mut().enumerate() {
             while let Some(output) = agent.poll() {
                 match output {
                     Output::Compute => break,
+                    Output::Persist(entry) => {
+                        if observer.persist(k, &entry).is_break() {
+                            return Status::Stopped { round };
+                        }
+                    }
                     Output::Send(envelope) => mail.push(envelope),
                     // An agent without neighbours is done as soon as it has computed.
                     Output::Done(Status::Finished) => {}
@@ -150,16 +164,19 @@ pub fn simulate(agents: &mut [Agent], observer: &mut dyn Observer) -> Status {
         if mail.is_empty() {
             return Status::Finished;
         }
-        for Envelope { from, round, beta } in mail {
+        let fresh = mail.iter().any(|envelope| matches!(envelope.message, Message::Release(_)));
+        for Envelope { from, round, message } in mail {
             for neighbour in agents[from].neighbours().to_vec() {
                 agents[neighbour]
-                    .handle(Input::Received { from, round, beta: beta.values().clone() })
+                    .handle(Input::Received { from, round, beta: message.values().clone() })
                     .expect("agents in lockstep send what the protocol allows");
             }
         }
-        round += 1;
-        if observer.round(&RoundView { round, agents }).is_break() {
-            return Status::Stopped { round };
+        if fresh {
+            round += 1;
+            if observer.round(&RoundView { round, agents }).is_break() {
+                return Status::Stopped { round };
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Randomness, as streams keyed by who asks, when, and what for.
 
 use rand::TryRng;
+use rand::rngs::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
@@ -19,6 +20,8 @@ pub enum Purpose {
     Directions,
     /// Repetitions of an inner loop, to measure its noise.
     Replicates,
+    /// Privacy noise, always from a cryptographic generator.
+    Noise,
 }
 
 /// The root of all randomness of a run.
@@ -68,9 +71,18 @@ impl Streams {
     /// The generator for one agent (by name, so that relabelling agents changes nothing), one round
     /// and one purpose.
     pub fn rng(&self, purpose: Purpose, agent: &str, round: u64) -> FastRng {
+        FastRng::from_seed(self.derive(purpose, agent, round))
+    }
+
+    /// The cryptographic generator of one agent's privacy noise in one round.
+    pub fn noise(&self, agent: &str, round: u64) -> ChaCha20Rng {
+        ChaCha20Rng::from_seed(self.derive(Purpose::Noise, agent, round))
+    }
+
+    fn derive(&self, purpose: Purpose, agent: &str, round: u64) -> [u8; 32] {
         let mut hasher = blake3::Hasher::new_keyed(&self.key);
         hasher.update(&[purpose as u8]).update(&round.to_le_bytes()).update(agent.as_bytes());
-        FastRng::from_seed(*hasher.finalize().as_bytes())
+        *hasher.finalize().as_bytes()
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::agent::Agent;
 use crate::problem::Problem;
 use crate::reference::Optimum;
+use dzoa_privacy::Entry;
 use rayon::prelude::*;
 use std::ops::ControlFlow;
 
@@ -24,6 +25,15 @@ pub enum Status {
         round: u64,
         /// The inner step.
         step: usize,
+    },
+    /// The ledger refused the next release.
+    BudgetExhausted {
+        /// The agent.
+        agent: String,
+        /// Rounds done.
+        rounds: u64,
+        /// What the ledger said.
+        reason: String,
     },
     /// An exact inner solve could not be certified.
     NotCertified {
@@ -48,6 +58,12 @@ pub struct RoundView<'a> {
 pub trait Observer {
     /// Called after every round.
     fn round(&mut self, view: &RoundView<'_>) -> ControlFlow<()>;
+
+    /// Called with every charge of an agent's ledger, before the release that it pays for is sent. An
+    /// observer that keeps the ledger makes the entry durable here, or ends the run.
+    fn persist(&mut self, _agent: usize, _entry: &Entry) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
 }
 
 /// Watches nothing.

@@ -4,7 +4,7 @@ use crate::admm::{InnerFailure, Primal, PrimalStep, RoundContext};
 use crate::lagrangian::Lagrangian;
 use crate::problem::{Directions, Objective, Probe, Scratch};
 use crate::streams::{Purpose, fill_normal};
-use dzoa_privacy::Private;
+use dzoa_privacy::Receipt;
 
 /// Settings of the inner loop, in the paper's letters.
 ///
@@ -53,9 +53,9 @@ pub struct NonFinite {
 /// Buffers of the inner loop, reused over steps, rounds and agents.
 #[derive(Clone, Debug, Default)]
 pub struct Workspace {
-    directions: Directions,
-    scratch: Scratch,
-    quotients: Vec<f64>,
+    pub(crate) directions: Directions,
+    pub(crate) scratch: Scratch,
+    pub(crate) quotients: Vec<f64>,
     gradient: Vec<f64>,
     average: Vec<f64>,
 }
@@ -76,6 +76,11 @@ impl ZerothOrder {
         let (t, p) = (t as f64, features as f64);
         let u1 = self.smoothing / t;
         (u1, (self.smoothing / (p * t * p * t)).min(0.5 * u1))
+    }
+
+    /// Values of the objective that one primal step asks for.
+    pub fn oracle_calls(&self) -> u64 {
+        2 * (self.inner_steps * self.directions) as u64
     }
 
     /// T steps down from `b`, in place. `draw(t, directions)` supplies the directions of step t.
@@ -153,6 +158,7 @@ impl PrimalStep for ZerothOrder {
         &mut self,
         lagrangian: &Lagrangian<'_>,
         start: &[f64],
+        receipt: Receipt,
         context: &RoundContext<'_>,
         work: &mut Workspace,
     ) -> Result<Primal, InnerFailure> {
@@ -165,9 +171,10 @@ impl PrimalStep for ZerothOrder {
             work,
         )?;
         Ok(Primal {
-            beta: Private::new(b),
-            oracle_calls: 2 * (self.inner_steps * self.directions) as u64,
+            release: context.release(b, receipt)?,
+            oracle_calls: self.oracle_calls(),
             step_raised: raised,
+            finished_exactly: false,
         })
     }
 }

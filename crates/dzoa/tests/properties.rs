@@ -279,7 +279,7 @@ fn run(problem: &Problem, graph: &Graph, rounds: u64, seed: u64) -> Vec<Agent> {
         graph,
         settings,
         &inner,
-        Default::default(),
+        dzoa::simulate::Releases::all(dzoa::privacy::Event::Unprotected, graph.len()),
         &Streams::from_seed(seed),
     )
     .unwrap();
@@ -350,11 +350,12 @@ fn a_black_box_reaches_what_the_known_loss_reaches_and_says_that_it_raised_the_s
         let streams = Streams::from_seed(1);
         let context = RoundContext { agent: "a", round: 1, streams: &streams };
         let mut step = inner;
-        let primal =
-            step.update(&lagrangian, &[0.0; P], &context, &mut Default::default()).unwrap();
-        let raised = primal.step_raised;
-        let receipt = dzoa::privacy::Ledger::default().charge(dzoa::privacy::Event::Unprotected);
-        (primal.beta.release(receipt).unwrap().to_vec(), raised)
+        let receipt =
+            dzoa::privacy::Ledger::default().charge(dzoa::privacy::Event::Unprotected, "").unwrap();
+        let primal = step
+            .update(&lagrangian, &[0.0; P], receipt, &context, &mut Default::default())
+            .unwrap();
+        (primal.release.to_vec(), primal.step_raised)
     };
     let ((black, raised), (white, exact)) = (solve(&opaque), solve(&transparent));
     assert!(!exact, "a known loss needs no floor");

@@ -105,7 +105,7 @@ fn discrete_epsilon(mu: f64, discrete: f64, delta: f64) -> f64 {
 }
 
 /// `(sensitivity/sigma)^2`; infinite without noise.
-fn mu_squared(sensitivity: f64, sigma: f64) -> f64 {
+pub(crate) fn mu_squared(sensitivity: f64, sigma: f64) -> f64 {
     if sensitivity == 0.0 {
         return 0.0;
     }
@@ -177,6 +177,7 @@ impl Accountant for Theorem2 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Renyi;
 
     const DELTA: f64 = 1e-5;
 
@@ -224,7 +225,11 @@ mod tests {
         for events in [gaussian, others] {
             contract::<ExactGaussian>(events, nominal);
             contract::<ZeroConcentrated>(events, nominal);
+            contract::<Renyi>(events, nominal);
         }
+        let drawn =
+            Event::SubsampledGaussian { sensitivity: 1.0, sigma: 2.0, batch: 5, samples: 100 };
+        contract::<Renyi>([drawn, gaussian[0]], nominal);
         contract::<Theorem2>([nominal; 2], gaussian[0]);
     }
 

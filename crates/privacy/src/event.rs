@@ -1,5 +1,6 @@
 //! What was released, as data.
 
+use crate::noise;
 use serde::{Deserialize, Serialize};
 
 /// One release about one agent's rows, described without the value that was released.
@@ -76,6 +77,23 @@ pub enum Claim {
 }
 
 impl Event {
+    /// `count` vectors of `coordinates` values and this L2 sensitivity, with discrete Gaussian noise on
+    /// the grid of [`crate::noise`]. What rounding adds to the sensitivity is added here.
+    pub fn discrete_gaussian(
+        sensitivity: f64,
+        sigma: f64,
+        coordinates: usize,
+        count: usize,
+    ) -> Self {
+        Event::DiscreteGaussian {
+            sensitivity: crate::round_up(sensitivity + noise::rounding(sigma, coordinates)),
+            sigma,
+            step: noise::step(sigma),
+            coordinates: coordinates as u64,
+            count: count as u64,
+        }
+    }
+
     /// The strongest statement this release allows.
     pub fn claim(&self) -> Claim {
         match self {

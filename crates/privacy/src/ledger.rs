@@ -77,9 +77,11 @@ pub struct Tampered {
 ///
 /// ```
 /// use dzoa_privacy::{Event, Ledger, Private};
+/// use rand::SeedableRng;
 /// let mut ledger = Ledger::default();
 /// let receipt = ledger.charge(Event::Unprotected, "round 1")?;
-/// let release = Private::new(vec![1.0, 2.0]).release(receipt).unwrap();
+/// let mut rng = rand::rngs::StdRng::seed_from_u64(0); // events without noise draw nothing
+/// let release = Private::new(vec![1.0, 2.0]).release(receipt, &mut rng).unwrap();
 /// assert_eq!(&release[..], &[1.0, 2.0]);
 /// assert_eq!(ledger.entries().len(), 1);
 /// # Ok::<(), dzoa_privacy::Refused>(())

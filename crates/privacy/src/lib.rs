@@ -17,11 +17,13 @@ pub mod gaussian;
 mod ledger;
 mod mechanism;
 pub mod noise;
+mod rdp;
 
 pub use accountant::{Accountant, ExactGaussian, Theorem2, Unsupported, ZeroConcentrated};
 pub use event::{Claim, Event};
 pub use ledger::{Budget, Entry, Header, Ledger, Receipt, Refused, Tampered};
 pub use mechanism::{NoisyScalars, Private, Release, WrongEvent};
+pub use rdp::Renyi;
 
 /// Rounds a computed bound up by a few units in the last place: more than the rounding error of the
 /// short closed forms used here, less than anybody can see.

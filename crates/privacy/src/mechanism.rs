@@ -26,46 +26,35 @@ impl Private {
         Self(values)
     }
 
-    /// Releases the vector as it is, for events that promise no added noise.
+    /// Releases the vector in the way it was charged: with the discrete Gaussian noise of the event,
+    /// or as it is where the event promises none.
     ///
-    /// Refused for an event that does promise noise, so that a guarantee can never be charged and
-    /// then not kept.
-    pub fn release(self, receipt: Receipt) -> Result<Release, WrongEvent> {
-        match receipt.event {
-            Event::Nominal { .. } | Event::Unprotected => Ok(Release(self.0.into())),
-            event => Err(WrongEvent(event)),
-        }
-    }
-
-    /// Releases the vector with the discrete Gaussian noise that was charged.
+    /// Refused for any other event, so that a guarantee can never be charged and then not kept.
     ///
     /// ```
     /// use dzoa_privacy::{Event, Ledger, Private, noise};
     /// use rand::{SeedableRng, rngs::StdRng};
-    /// let sigma = 0.5;
-    /// let event = Event::DiscreteGaussian {
-    ///     sensitivity: 0.1 + noise::rounding(sigma, 2), sigma, step: noise::step(sigma),
-    ///     coordinates: 2, count: 1,
-    /// };
+    /// let event = Event::discrete_gaussian(0.1, 0.5, 2, 1);
     /// let receipt = Ledger::default().charge(event, "round 1")?;
-    /// let release = Private::new(vec![1.0, 2.0]).release_with_noise(receipt, &mut StdRng::seed_from_u64(0));
+    /// let release = Private::new(vec![1.0, 2.0]).release(receipt, &mut StdRng::seed_from_u64(0));
     /// assert_ne!(&release.unwrap()[..], &[1.0, 2.0]);
     /// # Ok::<(), dzoa_privacy::Refused>(())
     /// ```
-    pub fn release_with_noise(
+    pub fn release(
         mut self,
         receipt: Receipt,
         rng: &mut impl CryptoRng,
     ) -> Result<Release, WrongEvent> {
         match receipt.event {
+            Event::Nominal { .. } | Event::Unprotected => {}
             Event::DiscreteGaussian { sigma, coordinates, count: 1, .. }
                 if coordinates == self.0.len() as u64 =>
             {
                 self.0.iter_mut().for_each(|value| *value = noisy(*value, sigma, rng));
-                Ok(Release(self.0.into()))
             }
-            event => Err(WrongEvent(event)),
+            event => return Err(WrongEvent(event)),
         }
+        Ok(Release(self.0.into()))
     }
 
     /// The number of coordinates, which is public.
@@ -151,24 +140,28 @@ mod tests {
     use rand::SeedableRng;
     use rand::rngs::StdRng;
 
-    fn discrete(coordinates: u64, count: u64) -> Event {
-        let sigma = 1.0;
-        let step = crate::noise::step(sigma);
-        Event::DiscreteGaussian { sensitivity: 1.0, sigma, step, coordinates, count }
-    }
-
     #[test]
-    fn a_promise_of_noise_cannot_be_released_without_it() {
-        let receipt = Ledger::default().charge(discrete(1, 1), "").unwrap();
-        assert!(Private::new(vec![0.0]).release(receipt).is_err());
-    }
-
-    #[test]
-    fn noise_is_not_added_to_more_than_was_charged() {
+    fn a_promise_of_noise_is_kept_or_nothing_leaves() {
         let mut rng = StdRng::seed_from_u64(1);
-        let receipt = Ledger::default().charge(discrete(1, 1), "").unwrap();
-        assert!(Private::new(vec![0.0; 2]).release_with_noise(receipt, &mut rng).is_err());
-        let receipt = Ledger::default().charge(discrete(2, 3), "").unwrap();
+        let noisy = Ledger::default().charge(Event::discrete_gaussian(1.0, 1.0, 1, 1), "").unwrap();
+        assert_ne!(Private::new(vec![0.5]).release(noisy, &mut rng).unwrap()[0], 0.5);
+        for event in [
+            Event::Gaussian { sensitivity: 1.0, sigma: 1.0 },
+            Event::Pure { epsilon: 1.0 },
+            // Charged for one coordinate, or for several vectors.
+            Event::discrete_gaussian(1.0, 1.0, 1, 1),
+            Event::discrete_gaussian(1.0, 1.0, 2, 2),
+        ] {
+            let receipt = Ledger::default().charge(event, "").unwrap();
+            assert!(Private::new(vec![0.0; 2]).release(receipt, &mut rng).is_err(), "{event:?}");
+        }
+    }
+
+    #[test]
+    fn a_loop_has_as_many_looks_as_were_charged() {
+        let mut rng = StdRng::seed_from_u64(1);
+        let receipt =
+            Ledger::default().charge(Event::discrete_gaussian(1.0, 1.0, 2, 3), "").unwrap();
         let mut scalars = NoisyScalars::new(receipt).unwrap();
         for _ in 0..3 {
             scalars.look(&mut [1.0, 2.0], &mut rng).unwrap();

@@ -11,8 +11,7 @@ fn header(epsilon: f64) -> Header {
 }
 
 fn event(multiplier: f64) -> Event {
-    let step = noise::step(multiplier);
-    Event::DiscreteGaussian { sensitivity: 1.0, sigma: multiplier, step, coordinates: 5, count: 2 }
+    Event::discrete_gaussian(1.0, multiplier, 5, 2)
 }
 
 fn lines(ledger: &Ledger) -> Vec<String> {

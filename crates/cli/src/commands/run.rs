@@ -3,19 +3,18 @@
 //! config -> rows -> agents -> rounds -> trace -> summary, model, report.
 
 use super::summarise::summarise;
+use crate::agents::{self, Promise};
 use crate::args::RunArgs;
-use crate::config::{self, Config, Mechanism, Solver};
+use crate::config::{Config, Mechanism, Solver};
 use crate::error::{Error, Result};
 use crate::files::{describe, output_directory, write_files};
 use crate::inner::{Noise, inner_loops, measured_noise};
 use crate::instance::Instances;
 use crate::interrupt;
 use crate::progress::Progress;
-use dzoa::agent::Average;
 use dzoa::prelude::*;
-use dzoa::privacy::Event;
+use dzoa::privacy::Ledger;
 use dzoa::reference::Optimum;
-use dzoa::simulate::Releases;
 use dzoa::trace::{EarlyStop, Record, Recorder, mean};
 use rayon::prelude::*;
 use std::ops::ControlFlow;
@@ -82,8 +81,14 @@ pub struct Trial {
     pub step_raised: bool,
     /// The rounds alone.
     pub elapsed: Duration,
+    /// The paper's metric of what the agents report in the end.
+    pub final_error: Option<f64>,
     /// Per agent, of the first trial if it finished.
     pub noise: Vec<Noise>,
+    /// Per agent.
+    pub promises: Vec<Promise>,
+    /// Per agent.
+    pub ledgers: Vec<Ledger>,
 }
 
 impl Trial {
@@ -103,23 +108,15 @@ impl Trial {
             }
         };
         let graph = &instances.graph;
-        let admm = Admm { self_loop: config.network.self_loop, ..config.algorithm.admm };
         let inner = inner_loops(config, &problem, graph, optimum.as_ref())?;
-        let releases = Releases { event: event(config), average: agent_average(config) };
-        let built = match &config.algorithm.solver {
-            Solver::ZerothOrder { .. } => {
-                zeroth_order_agents(&problem, graph, admm, &inner, releases, streams)
-            }
-            Solver::Exact { tolerance } => exact_agents(&problem, graph, admm, *tolerance, streams),
-        };
-        let mut agents = built.map_err(|error| {
-            Error::input(error.to_string()).hint("every agent needs rows and a neighbourhood")
-        })?;
+        let promises = agents::promises(config, &problem, graph)?;
+        let charged = (promises.as_slice(), Vec::new());
+        let mut agents = agents::build(config, &problem, graph, &inner, charged, streams)?;
 
         if trial == 0 {
             progress.say(&format!("{}: running", config.name));
         }
-        let rounds = admm.rounds;
+        let rounds = config.algorithm.admm.rounds;
         let every = record_every(config, graph.len());
         let mut recorder = Recorder::new(&problem, optimum.as_ref(), every, rounds);
         let mut early = EarlyStop::new(config.run.stop_tolerance);
@@ -147,11 +144,7 @@ impl Trial {
         });
         let elapsed = started.elapsed().saturating_sub(watching);
 
-        let mut estimates: Vec<Vec<f64>> = agents.iter().map(Agent::estimate).collect();
-        if config.algorithm.average == config::Average::Network {
-            let average = mean(&estimates);
-            estimates.fill(average);
-        }
+        let estimates: Vec<Vec<f64>> = agents.iter().map(Agent::estimate).collect();
         let noise = match (trial, status == Status::Finished) {
             (0, true) => measured_noise(config, &problem, graph, &agents, &inner, streams),
             _ => Vec::new(),
@@ -161,29 +154,28 @@ impl Trial {
             rounds_done,
             records: recorder.records,
             objective: problem.value(&mean(&estimates)),
-            optimum,
-            estimates,
             oracle_calls: agents.iter().map(Agent::oracle_calls).sum(),
             step_raised: agents.iter().any(Agent::step_raised),
             elapsed,
+            final_error: optimum.as_ref().and_then(|optimum| final_error(&estimates, optimum)),
             noise,
+            promises,
+            ledgers: agents.iter().map(|agent| agent.ledger().clone()).collect(),
+            optimum,
+            estimates,
         })
     }
 }
 
-/// How every release of this mechanism is charged.
-fn event(config: &Config) -> Event {
-    match config.privacy.mechanism {
-        Mechanism::Intrinsic { epsilon, delta, .. } => Event::Nominal { epsilon, delta },
-        Mechanism::None => Event::Unprotected,
-    }
-}
-
-fn agent_average(config: &Config) -> Average {
-    match config.algorithm.average {
-        config::Average::None => Average::None,
-        config::Average::LastHalf | config::Average::Network => Average::LastHalf,
-    }
+/// `sum_k ||estimate_k - beta^c||^2/||beta^c||^2`
+fn final_error(estimates: &[Vec<f64>], optimum: &Optimum) -> Option<f64> {
+    let known = &optimum.coefficients;
+    let scale: f64 = known.iter().map(|b| b * b).sum();
+    let sum: f64 = estimates
+        .iter()
+        .flat_map(|estimate| estimate.iter().zip(known).map(|(a, b)| (a - b) * (a - b)))
+        .sum();
+    (scale > 0.0).then_some(sum / scale)
 }
 
 /// Every n-th round is recorded: all of them, unless that would be a quarter of a million records.
@@ -230,6 +222,10 @@ fn outcome(trials: &[Trial], out: &Path) -> Result<()> {
             "status NonFinite: agent {agent} left the finite numbers in round {round}, inner step {step}{which}"
         ))
         .hint("the steps are too long: raise algorithm.lipschitz (L), or lower algorithm.step where it is given")),
+        Status::BudgetExhausted { agent, rounds, reason } => Err(Error::run(format!(
+            "status BudgetExhausted: agent {agent} stopped after {rounds} rounds{which}: {reason}"
+        ))
+        .hint("what was released stays released; a larger budget needs a new decision of the data's owner")),
         Status::NotCertified { agent, round, distance } => Err(Error::run(format!(
             "status NotCertified: the exact solver of agent {agent} came within {distance:.1e} of its minimiser in round {round}{which}, not within the tolerance"
         ))

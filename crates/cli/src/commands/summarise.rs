@@ -5,8 +5,9 @@ use crate::config::{Config, Mechanism};
 use crate::inner::{REPLICATES, c1};
 use crate::instance::Instances;
 use crate::summary::{PrivacyEntry, Summary};
+use dzoa::mechanism::Target;
 use dzoa::prelude::*;
-use dzoa::privacy::{Claim, calibrate, gaussian};
+use dzoa::privacy::{Accountant, Claim, ZeroConcentrated, calibrate, gaussian};
 use dzoa::trace::{Recorder, mean};
 
 /// The summary of a run.
@@ -47,7 +48,7 @@ pub fn summarise(config: &Config, instances: &Instances, trials: &[Trial]) -> Su
         seed: config.run.seed,
         seeded: config.run.seed.is_some(),
         error_rounds: errors[0].iter().take(shortest).map(|(round, _)| *round).collect(),
-        final_error: error.last().copied().flatten(),
+        final_error: final_error(trials),
         error,
         error_low: (0..shortest).map(|i| finite(column(i).fold(f64::INFINITY, f64::min))).collect(),
         error_high: (0..shortest).map(|i| finite(column(i).fold(0.0, f64::max))).collect(),
@@ -88,8 +89,12 @@ fn privacy_entries(
         c1_holds: None,
         adjacency: "replace-one".into(),
     };
-    let Mechanism::Intrinsic { epsilon, delta, .. } = config.privacy.mechanism else {
-        return vec![none; graph.len()];
+    let (epsilon, delta) = match &config.privacy.mechanism {
+        Mechanism::Intrinsic { epsilon, delta, .. } => (*epsilon, *delta),
+        Mechanism::None => return vec![none; graph.len()],
+        Mechanism::Output { target, .. } | Mechanism::Scalar { target, .. } => {
+            return exact_entries(config, target, first, &none);
+        }
     };
     // What the claim would cost if the noise were there, as perfect as Theorem 1 wants it.
     let multiplier = calibrate::theorem1_noise_multiplier(epsilon, delta);
@@ -130,11 +135,58 @@ fn privacy_entries(
         .collect()
 }
 
+/// The entries of a mechanism that holds: what every agent's ledger says.
+fn exact_entries(
+    config: &Config,
+    target: &Target,
+    first: &Trial,
+    none: &PrivacyEntry,
+) -> Vec<PrivacyEntry> {
+    // Whoever knows the seed can subtract the noise.
+    let claim = if config.run.seed.is_some() { Claim::None } else { Claim::Exact };
+    let (c1, c1_holds) = match config.privacy.mechanism {
+        Mechanism::Output { .. } => {
+            let (c1, holds) = c1(&*config.problem.loss);
+            (Some(c1), Some(holds))
+        }
+        _ => (None, None),
+    };
+    let entries = first.ledgers.iter().zip(&first.promises).map(|(ledger, promise)| {
+        let mut zcdp = ZeroConcentrated::default();
+        let composed = ledger.entries().iter().try_for_each(|entry| zcdp.compose(&entry.event));
+        PrivacyEntry {
+            claim,
+            epsilon_exact: Some(ledger.epsilon(target.delta)),
+            epsilon_zcdp: composed.ok().map(|()| zcdp.epsilon(target.delta)),
+            delta: Some(target.delta),
+            sigma_assumed: promise.sigma(),
+            sensitivity: Some(promise.sensitivity),
+            c1,
+            c1_holds,
+            ..none.clone()
+        }
+    });
+    entries.collect()
+}
+
+/// Mean over trials; nothing if a trial has none.
+fn final_error(trials: &[Trial]) -> Option<f64> {
+    let errors: Option<Vec<f64>> =
+        trials.iter().map(|trial| trial.final_error.filter(|error| error.is_finite())).collect();
+    let errors = errors.filter(|_| trials.iter().all(|trial| is_done(&trial.status)))?;
+    Some(errors.iter().sum::<f64>() / errors.len() as f64)
+}
+
+fn is_done(status: &Status) -> bool {
+    matches!(status, Status::Finished | Status::Stopped { .. })
+}
+
 fn status_word(status: &Status) -> &'static str {
     match status {
         Status::Finished => "finished",
         Status::Stopped { .. } => "stopped",
         Status::NonFinite { .. } => "non-finite",
+        Status::BudgetExhausted { .. } => "budget-exhausted",
         Status::NotCertified { .. } => "not-certified",
     }
 }

@@ -86,9 +86,11 @@ impl Algorithm {
         let intrinsic = matches!(privacy.mechanism, Mechanism::Intrinsic { .. });
         let warm_start = section.or("warm_start", !intrinsic)?;
         let words = ["auto", "none", "last-half", "network"];
-        let average = match section.choice("average", &words)? {
-            Some("last-half") => Average::LastHalf,
-            Some("network") => Average::Network,
+        let average = match section.choice("average", &words)?.unwrap_or("auto") {
+            "last-half" => Average::LastHalf,
+            "network" => Average::Network,
+            // Averaging releases is free, and under noise worth a lot.
+            "auto" if privacy.mechanism.target().is_some() => Average::Network,
             _ => Average::None,
         };
         let options = section.section("options")?;
@@ -100,6 +102,16 @@ impl Algorithm {
                 return Err(section
                     .error("name", "is `admm`, whose exact inner solver has no intrinsic noise")
                     .hint("set privacy.mechanism = \"none\", or algorithm.name = \"d-zoa\""));
+            }
+            if matches!(privacy.mechanism, Mechanism::Scalar { .. }) {
+                return Err(section
+                    .error("name", "is `admm`, whose exact inner solver has no scalars to protect")
+                    .hint("set privacy.mechanism = \"output\", or algorithm.name = \"d-zoa\""));
+            }
+            if matches!(privacy.mechanism, Mechanism::Output { .. }) && tolerance.is_some() {
+                return Err(options
+                    .error("tolerance", "has no effect with mechanism `output`")
+                    .hint("under output the tolerance is part of the promise: privacy.tolerance"));
             }
             only_with(section, "step", step.is_some(), "algorithm.name = \"d-zoa\"", false)?;
             Solver::Exact { tolerance }

@@ -3,6 +3,11 @@
 use super::PerAgent;
 use crate::error::Result;
 use crate::reader::{Node, Section, Value};
+use dzoa::mechanism::Target;
+use dzoa::privacy::calibrate::Schedule;
+
+/// C where none is given: rows in the unit ball and slopes of at most one rarely give a larger quotient.
+pub const DEFAULT_CLIP: f64 = 1.0;
 
 /// `[privacy]`
 #[derive(Debug)]
@@ -25,6 +30,20 @@ pub enum Mechanism {
         /// The term of Corollary 1 that needs the optimum.
         optimum_norm: OptimumNorm,
     },
+    /// The inner problem solved to a tolerance, then noise: exact.
+    Output {
+        /// The budget.
+        target: Target,
+        /// tau, if given.
+        tolerance: Option<f64>,
+    },
+    /// Noise on clipped scalar differences inside the loop: exact, from values alone.
+    Scalar {
+        /// The budget.
+        target: Target,
+        /// C.
+        clip: f64,
+    },
     /// None.
     None,
 }
@@ -43,7 +62,17 @@ impl Mechanism {
     pub fn name(&self) -> &'static str {
         match self {
             Mechanism::Intrinsic { .. } => "intrinsic",
+            Mechanism::Output { .. } => "output",
+            Mechanism::Scalar { .. } => "scalar",
             Mechanism::None => "none",
+        }
+    }
+
+    /// The budget of a mechanism that has one.
+    pub fn target(&self) -> Option<&Target> {
+        match self {
+            Mechanism::Output { target, .. } | Mechanism::Scalar { target, .. } => Some(target),
+            Mechanism::Intrinsic { .. } | Mechanism::None => None,
         }
     }
 }
@@ -56,16 +85,9 @@ impl Privacy {
                 .required::<String>("mechanism")
                 .expect_err("the key is missing")
                 .hint(
-                    "choose: \"none\" promises nothing; \"intrinsic\" is the paper's, nominal only",
+                    "choose: \"output\" and \"scalar\" hold exactly; \"intrinsic\" is the paper's, nominal only; \"none\" promises nothing",
                 ));
         };
-        if matches!(name, "output" | "scalar") {
-            return Err(section
-                .error("mechanism", &format!("is `{name}`, which this version cannot run yet"))
-                .hint(
-                    "only `none` and the nominal `intrinsic` are there: neither is a guarantee",
-                ));
-        }
         let valid = |delta: f64| delta > 0.0 && delta < 1.0;
         let delta = section.number("delta", valid, "strictly between 0 and 1")?;
         let in_range = |epsilon: f64| epsilon > 0.0 && epsilon <= 1.0;
@@ -83,11 +105,23 @@ impl Privacy {
             }
             _ => OptimumNorm::Bound(section.non_negative("optimum_norm_squared")?.unwrap_or(0.0)),
         };
-        for key in ["total_epsilon", "schedule", "tolerance", "clip", "rows_per_person"] {
-            if section.node(key).is_some() {
+        let total_epsilon = section.positive("total_epsilon")?;
+        let schedule = schedule(section)?;
+        let tolerance = section.positive("tolerance")?;
+        let clip = section.positive("clip")?;
+        let rows_per_person = section.count("rows_per_person")?;
+        let exact = matches!(name, "output" | "scalar");
+        for (key, given, used) in [
+            ("total_epsilon", total_epsilon.is_some(), exact),
+            ("schedule", schedule.is_some(), exact),
+            ("rows_per_person", rows_per_person.is_some(), exact),
+            ("tolerance", tolerance.is_some(), name == "output"),
+            ("clip", clip.is_some(), name == "scalar"),
+        ] {
+            if given && !used {
                 return Err(section
                     .error(key, &format!("has no effect with mechanism `{name}`"))
-                    .hint("it belongs to the mechanisms output and scalar"));
+                    .hint("remove it, or choose the mechanism that reads it"));
             }
         }
         section.finish()?;
@@ -99,8 +133,42 @@ impl Privacy {
                 c: c.unwrap_or(PerAgent::All(0.5)),
                 optimum_norm: norm,
             },
+            "output" | "scalar" => {
+                let target = Target {
+                    total_epsilon: total_epsilon.ok_or_else(|| missing("total_epsilon"))?,
+                    delta: delta.ok_or_else(|| missing("delta"))?,
+                    schedule: schedule.unwrap_or(Schedule::Constant),
+                    rows_per_person: rows_per_person.unwrap_or(1),
+                };
+                match name {
+                    "output" => Mechanism::Output { target, tolerance },
+                    _ => Mechanism::Scalar { target, clip: clip.unwrap_or(DEFAULT_CLIP) },
+                }
+            }
             _ => Mechanism::None,
         };
         Ok(Self { mechanism })
+    }
+}
+
+/// `schedule = "constant"` or `{ growth = 1.03 }`.
+fn schedule(section: &Section<'_>) -> Result<Option<Schedule>> {
+    let Some(node) = section.node("schedule") else { return Ok(None) };
+    if let Value::String(word) = &node.value {
+        return match word.as_str() {
+            "constant" => Ok(Some(Schedule::Constant)),
+            _ => Err(section.error("schedule", "must be \"constant\" or { growth = NUMBER }")),
+        };
+    }
+    let table = section.section("schedule")?;
+    let growth = table.number(
+        "growth",
+        |growth| (0.5..=2.0).contains(&growth),
+        "between 0.5 and 2 (each round's share of the budget over that of the one before)",
+    )?;
+    table.finish()?;
+    match growth {
+        Some(growth) => Ok(Some(Schedule::Growth(growth))),
+        None => Err(table.required::<f64>("growth").expect_err("the key is missing")),
     }
 }

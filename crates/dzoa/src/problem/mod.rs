@@ -217,13 +217,10 @@ impl Objective for EmpiricalRisk {
     }
 
     fn quotients(&self, probe: &Probe<'_>, scratch: &mut Scratch, out: &mut [f64]) {
-        let Probe { point, u1, u2, directions } = *probe;
-        let Samples { rows, targets } = &*self.samples;
+        let Probe { u1, u2, directions, .. } = *probe;
+        let targets = &self.samples.targets;
         let count = directions.count();
-        scratch.fitted.resize(targets.len(), 0.0);
-        scratch.products.resize(targets.len() * 2 * count, 0.0);
-        rows.times(point, &mut scratch.fitted);
-        rows.products(directions.block(), 2 * count, &mut scratch.products);
+        self.project(probe, scratch);
         out.fill(0.0);
         for (i, product) in scratch.products.chunks_exact(2 * count).enumerate() {
             let (first, second) = product.split_at(count);
@@ -231,6 +228,62 @@ impl Objective for EmpiricalRisk {
             self.loss.add_differences(sample, out);
         }
         out.iter_mut().for_each(|out| *out *= self.weight / u2);
+    }
+}
+
+/// A data term that gives one value per sample, where a sample's value depends on that sample only:
+/// what the mechanism `scalar` needs.
+pub trait PerSample: Objective {
+    /// N_k.
+    fn samples(&self) -> usize;
+
+    /// The weight of all samples together: 1 under the mean scale, `N_k` under the sum scale.
+    fn total_weight(&self) -> f64;
+
+    /// `out[j]` = mean over the samples of the j-th difference quotient clipped to `[-clip, clip]`. A
+    /// quotient that is not a number counts as 0: clamping would keep it.
+    fn clipped_means(&self, probe: &Probe<'_>, clip: f64, scratch: &mut Scratch, out: &mut [f64]);
+}
+
+impl EmpiricalRisk {
+    /// `x'b` of every row and its products with all directions, in the scratch buffers.
+    fn project(&self, probe: &Probe<'_>, scratch: &mut Scratch) {
+        let rows = &self.samples.rows;
+        let columns = 2 * probe.directions.count();
+        scratch.fitted.resize(rows.count(), 0.0);
+        scratch.products.resize(rows.count() * columns, 0.0);
+        rows.times(probe.point, &mut scratch.fitted);
+        rows.products(probe.directions.block(), columns, &mut scratch.products);
+    }
+}
+
+impl PerSample for EmpiricalRisk {
+    fn samples(&self) -> usize {
+        self.samples.count()
+    }
+
+    fn total_weight(&self) -> f64 {
+        self.weight * self.samples.count() as f64
+    }
+
+    fn clipped_means(&self, probe: &Probe<'_>, clip: f64, scratch: &mut Scratch, out: &mut [f64]) {
+        let Probe { u1, u2, directions, .. } = *probe;
+        let count = directions.count();
+        self.project(probe, scratch);
+        scratch.here.resize(count, 0.0);
+        out.fill(0.0);
+        for (i, product) in scratch.products.chunks_exact(2 * count).enumerate() {
+            let (first, second) = product.split_at(count);
+            let (z, y) = (scratch.fitted[i], self.samples.targets[i]);
+            scratch.here.fill(0.0);
+            self.loss.add_differences(Sample { z, y, u1, u2, first, second }, &mut scratch.here);
+            for (out, difference) in out.iter_mut().zip(&scratch.here) {
+                let quotient = difference / u2;
+                *out += if quotient.is_nan() { 0.0 } else { quotient.clamp(-clip, clip) };
+            }
+        }
+        let samples = self.samples.count() as f64;
+        out.iter_mut().for_each(|out| *out /= samples);
     }
 }
 

@@ -1,0 +1,124 @@
+//! From a config and a problem to agents that keep the promise of their mechanism.
+
+use crate::config::{Average, Config, Mechanism, Solver};
+use crate::error::{Error, Result};
+use dzoa::agent;
+use dzoa::mechanism::{plan_output, plan_scalar};
+use dzoa::output::Output;
+use dzoa::prelude::*;
+use dzoa::privacy::{Event, Ledger};
+use dzoa::scalar::Scalar;
+use dzoa::simulate::{BuildError, Releases, agents};
+use std::sync::Arc;
+
+/// How far the agents' averages may still differ after the final gossip, as a fraction of before.
+const GOSSIP_FRACTION: f64 = 1e-3;
+
+/// What one agent's mechanism promises for a whole run.
+#[derive(Clone, Debug)]
+pub struct Promise {
+    /// L2 sensitivity of one release (of one look, for `scalar`).
+    pub sensitivity: f64,
+    /// tau, for `output`.
+    pub tau: f64,
+    /// The charge of each round; the last one repeats.
+    pub events: Arc<[Event]>,
+}
+
+impl Promise {
+    /// The largest noise of the run.
+    pub fn sigma(&self) -> Option<f64> {
+        self.events
+            .iter()
+            .filter_map(|event| match event {
+                Event::DiscreteGaussian { sigma, .. } => Some(*sigma),
+                _ => None,
+            })
+            .reduce(f64::max)
+    }
+}
+
+/// The promise of every agent.
+pub fn promises(config: &Config, problem: &Problem, graph: &Graph) -> Result<Vec<Promise>> {
+    let unit_ball = config.schema.as_ref().is_none_or(|schema| schema.rows_in_unit_ball());
+    let rounds = config.algorithm.admm.rounds;
+    let plain = |event| Promise { sensitivity: 0.0, tau: 0.0, events: Arc::from([event]) };
+    (0..graph.len())
+        .map(|k| match &config.privacy.mechanism {
+            Mechanism::Intrinsic { epsilon, delta, .. } => {
+                Ok(plain(Event::Nominal { epsilon: *epsilon, delta: *delta }))
+            }
+            Mechanism::None => Ok(plain(Event::Unprotected)),
+            Mechanism::Output { .. } if !unit_ball => Err(Error::input(
+                "`schema.rows_to_unit_ball` is false, but the mechanism `output` needs rows in the unit ball",
+            )
+            .hint("set it to true: the loss's c1 holds for rows of norm at most 1")),
+            Mechanism::Output { target, tolerance } => {
+                let neighbourhood = graph.neighbourhood(k, config.network.self_loop);
+                let rho = config.algorithm.admm.rho;
+                let plan = plan_output(problem, k, (rho, neighbourhood), rounds, *tolerance, target)
+                    .map_err(|error| {
+                        Error::input(format!("`privacy.mechanism` is `output`, but {error}"))
+                            .hint("for regression use loss = \"huber\" or \"absolute\"; or the mechanism `scalar`, which clips")
+                    })?;
+                Ok(Promise { sensitivity: plan.sensitivity, tau: plan.tau, events: plan.events })
+            }
+            Mechanism::Scalar { target, clip } => {
+                let Solver::ZerothOrder { inner, .. } = &config.algorithm.solver else {
+                    return Err(Error::input("the mechanism `scalar` needs algorithm.name = \"d-zoa\""));
+                };
+                let looks = (inner.directions, inner.inner_steps);
+                let samples = problem.agents[k].count();
+                let (sensitivity, events) = plan_scalar(*clip, looks, samples, rounds, target);
+                Ok(Promise { sensitivity, tau: 0.0, events })
+            }
+        })
+        .collect()
+}
+
+/// The agents of a run. `inner` is empty for the exact solver; `ledgers` may be.
+pub fn build(
+    config: &Config,
+    problem: &Problem,
+    graph: &Graph,
+    inner: &[ZerothOrder],
+    (promises, ledgers): (&[Promise], Vec<Ledger>),
+    streams: &Streams,
+) -> Result<Vec<Agent>> {
+    let settings = Admm { self_loop: config.network.self_loop, ..config.algorithm.admm };
+    let average = match config.algorithm.average {
+        Average::None => agent::Average::None,
+        Average::LastHalf => agent::Average::LastHalf,
+        Average::Network => {
+            agent::Average::Network { gossip: graph.gossip_rounds(GOSSIP_FRACTION) }
+        }
+    };
+    let events = promises.iter().map(|promise| promise.events.clone()).collect();
+    let releases = Releases { events, ledgers, average };
+    let built = match (&config.algorithm.solver, &config.privacy.mechanism) {
+        (solver, Mechanism::Output { .. }) => {
+            let values_only = matches!(solver, Solver::ZerothOrder { .. });
+            agents(problem, graph, settings, releases, streams, |k| {
+                let inner = values_only.then(|| inner[k]);
+                Box::new(Output::new(inner, problem.risk(k), promises[k].tau))
+            })
+        }
+        (_, Mechanism::Scalar { clip, .. }) => {
+            agents(problem, graph, settings, releases, streams, |k| {
+                let samples = Arc::new(problem.risk(k));
+                Box::new(Scalar { inner: inner[k], clip: *clip, samples })
+            })
+        }
+        (Solver::ZerothOrder { .. }, _) => {
+            zeroth_order_agents(problem, graph, settings, inner, releases, streams)
+        }
+        (Solver::Exact { tolerance }, _) => {
+            agents(problem, graph, settings, releases, streams, |k| {
+                Box::new(Exact::new(problem.risk(k), *tolerance))
+            })
+        }
+    };
+    built.map_err(|error: BuildError| {
+        Error::input(error.to_string()).hint("every agent needs rows and a neighbourhood")
+    })
+}

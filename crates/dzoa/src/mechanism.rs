@@ -1,0 +1,109 @@
+//! What an agent's releases cost: from a budget to the noise of every round.
+//!
+//! Sensitivities are for replace-one adjacency on one agent's rows; the number of rows is public.
+
+use crate::problem::{Problem, Scale};
+use crate::scalar;
+use dzoa_privacy::Event;
+use dzoa_privacy::calibrate::{self, Schedule};
+use std::sync::Arc;
+use thiserror::Error;
+
+/// A total budget and how it is spread.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Target {
+    /// Over the whole run.
+    pub total_epsilon: f64,
+    /// Over the whole run.
+    pub delta: f64,
+    /// Over the rounds.
+    pub schedule: Schedule,
+    /// Rows that one person may have in one agent's data: the guarantee is per person.
+    pub rows_per_person: usize,
+}
+
+/// Why a mechanism cannot make its promise.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum NoGuarantee {
+    /// The loss has no c1.
+    #[error("the {0} loss has an unbounded gradient: no sensitivity exists")]
+    NoLipschitz(&'static str),
+    /// The tolerance cannot be certified in double precision.
+    #[error(
+        "a tolerance of {tolerance:.1e} cannot be certified in double precision (at least {least:.1e})"
+    )]
+    Tolerance {
+        /// Asked for.
+        tolerance: f64,
+        /// What can be done.
+        least: f64,
+    },
+}
+
+/// The promise of the mechanism `output` at one agent.
+#[derive(Clone, Debug)]
+pub struct OutputPlan {
+    /// How near every point must come to its minimiser.
+    pub tau: f64,
+    /// `rows_per_person (Delta_k + 2 tau)`
+    pub sensitivity: f64,
+    /// The charge of every round.
+    pub events: Arc<[Event]>,
+}
+
+/// Plans `output` for agent `k`; without a tolerance, a thousandth of Lemma 3's sensitivity.
+pub fn plan_output(
+    problem: &Problem,
+    k: usize,
+    (rho, neighbourhood): (f64, usize),
+    rounds: u64,
+    tolerance: Option<f64>,
+    target: &Target,
+) -> Result<OutputPlan, NoGuarantee> {
+    let loss = &problem.loss;
+    let c1 = loss.lipschitz().ok_or(NoGuarantee::NoLipschitz(loss.name()))?;
+    let samples = match problem.scale {
+        Scale::Mean => problem.agents[k].count(),
+        // A sum weighs every sample N_k times as much.
+        Scale::Sum => 1,
+    };
+    let lemma3 = calibrate::lemma3_sensitivity(c1, rho, neighbourhood, samples);
+    let tau = tolerance.unwrap_or(1e-3 * lemma3);
+    // The gap of losses with kinks is resolved to about 1e-15 of the objective.
+    let least = (1e-13 / (rho * neighbourhood as f64)).sqrt().min(1e-3);
+    if tau < least {
+        return Err(NoGuarantee::Tolerance { tolerance: tau, least });
+    }
+    let sensitivity = target.rows_per_person as f64 * (lemma3 + 2.0 * tau);
+    let budget = (target.total_epsilon, target.delta);
+    let events = calibrate::discrete_gaussian_events(
+        sensitivity,
+        budget,
+        (problem.dim(), 1),
+        rounds,
+        target.schedule,
+    );
+    Ok(OutputPlan { tau, sensitivity, events: events.into() })
+}
+
+/// The charges of the mechanism `scalar` at an agent with `samples` rows: `directions` clipped means in
+/// each of `inner_steps` looks a round. Returns the sensitivity of one look, and the events.
+pub fn plan_scalar(
+    clip: f64,
+    (directions, inner_steps): (usize, usize),
+    samples: usize,
+    rounds: u64,
+    target: &Target,
+) -> (f64, Arc<[Event]>) {
+    let sensitivity =
+        target.rows_per_person as f64 * scalar::sensitivity(clip, directions, samples);
+    let budget = (target.total_epsilon, target.delta);
+    let events = calibrate::discrete_gaussian_events(
+        sensitivity,
+        budget,
+        (directions, inner_steps),
+        rounds,
+        target.schedule,
+    );
+    (sensitivity, events.into())
+}

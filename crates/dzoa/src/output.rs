@@ -1,0 +1,60 @@
+//! The primal step of the mechanism `output`: within tau of the minimiser on every data set.
+//!
+//! Replacing one row moves the exact minimiser of `F_k` by at most Lemma 3's sensitivity `Delta_k`, since
+//! `F_k` is `2 rho |N_k|`-strongly convex. A point within `tau` of the minimiser on either data set adds at
+//! most `2 tau`. So the point has sensitivity `Delta_k + 2 tau`, and noise calibrated to that makes its
+//! release exactly private, for any loss whose gradient is bounded by `c1`.
+
+use crate::admm::{InnerFailure, Primal, PrimalStep, RoundContext};
+use crate::exact::Exact;
+use crate::lagrangian::Lagrangian;
+use crate::problem::EmpiricalRisk;
+use crate::streams::{Purpose, fill_normal};
+use crate::zeroth_order::{Workspace, ZerothOrder};
+use dzoa_privacy::Receipt;
+
+/// The zeroth-order loop first; where it is not certified to be within tau, the exact solver finishes.
+pub struct Output {
+    inner: Option<ZerothOrder>,
+    exact: Exact,
+    tau: f64,
+}
+
+impl Output {
+    /// For one agent; without an inner loop the exact solver does it alone.
+    pub fn new(inner: Option<ZerothOrder>, risk: EmpiricalRisk, tau: f64) -> Self {
+        Self { inner, exact: Exact::new(risk, Some(tau)).until_certified(), tau }
+    }
+}
+
+impl PrimalStep for Output {
+    fn update(
+        &mut self,
+        lagrangian: &Lagrangian<'_>,
+        start: &[f64],
+        receipt: Receipt,
+        context: &RoundContext<'_>,
+        work: &mut Workspace,
+    ) -> Result<Primal, InnerFailure> {
+        let mut b = start.to_vec();
+        let mut certified = false;
+        if let Some(inner) = &self.inner {
+            let mut rng = context.streams.rng(Purpose::Directions, context.agent, context.round);
+            let fill = |_, directions: &mut crate::problem::Directions| {
+                fill_normal(&mut rng, directions.values_mut());
+            };
+            // A loop that left the finite numbers is simply not certified.
+            certified = inner.descend(lagrangian, &mut b, fill, work).is_ok()
+                && self.exact.distance_at(lagrangian, &b) <= self.tau;
+        }
+        if !certified {
+            b = self.exact.solve(lagrangian)?.0;
+        }
+        Ok(Primal {
+            release: context.release(b, receipt)?,
+            oracle_calls: self.inner.map_or(0, |inner| inner.oracle_calls()),
+            step_raised: false,
+            finished_exactly: !certified,
+        })
+    }
+}
