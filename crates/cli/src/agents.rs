@@ -2,6 +2,7 @@
 
 use crate::config::{Average, Config, Mechanism, Solver};
 use crate::error::{Error, Result};
+use crate::instance::Instances;
 use dzoa::agent;
 use dzoa::mechanism::{plan_output, plan_scalar};
 use dzoa::output::Output;
@@ -35,6 +36,24 @@ impl Promise {
                 _ => None,
             })
             .reduce(f64::max)
+    }
+}
+
+/// Fills in `rho = "auto"` and `rounds = "auto"` from public numbers alone: the rows of the smallest agent
+/// and the budget. The constants were tuned by `cargo run --release -p dzoa --example tune_exact` on seeds that no
+/// document reports.
+pub fn apply_public_rule(config: &mut Config, instances: &Instances) {
+    let Some(target) = config.privacy.mechanism.target() else { return };
+    let signal = instances.smallest_agent() as f64 * target.total_epsilon / 1000.0;
+    let (rho, rounds) = match config.privacy.mechanism {
+        Mechanism::Scalar { .. } => (0.01, 100),
+        _ => (0.028 / signal.cbrt(), 60),
+    };
+    if config.algorithm.rho_is_auto {
+        config.algorithm.admm.rho = rho.clamp(1e-3, 10.0);
+    }
+    if config.algorithm.rounds_are_auto {
+        config.algorithm.admm.rounds = rounds;
     }
 }
 

@@ -28,6 +28,12 @@ pub enum Command {
   dzoa run examples/hospitals/run.toml --set data.root=DIR
   dzoa run --set algorithm.lipschitz=3 --set run.trials=20 --json")]
     Run(RunArgs),
+    /// Attack a mechanism: a lower bound on its epsilon, beside the claim
+    #[command(after_help = "Examples:
+  dzoa audit                                      the paper's nominal claim, one round
+  dzoa audit config.toml --trials 5000            everything a neighbour sees of a whole run
+  dzoa audit config.toml --rounds 3 --agent west --json")]
+    Audit(AuditArgs),
     /// Write a commented starter config with its schema and a small generated data set
     #[command(after_help = "Example:
   dzoa init my-study && dzoa run my-study/run.toml")]
@@ -63,6 +69,12 @@ pub enum Command {
         #[command(subcommand)]
         action: SchemaAction,
     },
+    /// What was ever released about a data set, and what is left
+    Ledger {
+        /// What.
+        #[command(subcommand)]
+        action: LedgerAction,
+    },
     /// Write report.html anew from a run's files
     Report {
         /// The directory of a run
@@ -91,6 +103,49 @@ pub struct RunArgs {
     /// Print summary.json on stdout, and nothing else there
     #[arg(long)]
     pub json: bool,
+    /// Charge the ledgers in DIR, one per agent: they go on from what earlier runs spent
+    #[arg(long, value_name = "DIR")]
+    pub ledger: Option<PathBuf>,
+    /// Start new ledgers: only for rows about which nothing was ever released
+    #[arg(long, requires = "ledger")]
+    pub new_ledger: bool,
+    /// The lifetime budget of new ledgers, at the run's delta [default: the run's total epsilon]
+    #[arg(long, value_name = "EPSILON", value_parser = positive, requires = "new_ledger")]
+    pub budget: Option<f64>,
+}
+
+/// Flags of `dzoa audit`.
+#[derive(Debug, Args)]
+pub struct AuditArgs {
+    /// The config; without one, the paper's example
+    pub config: Option<PathBuf>,
+    /// Change one value of the config: a.b.c=value
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<String>,
+    /// Where to write [default: runs/NAME-audit, numbered if that exists]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Print audit.json on stdout, and nothing else there
+    #[arg(long)]
+    pub json: bool,
+    /// Runs under each of the two data sets
+    #[arg(long, default_value_t = 2000, value_parser = count)]
+    pub trials: usize,
+    /// Rounds that the attacker sees [default: 1 for intrinsic, all for the others]
+    #[arg(long, value_parser = rounds)]
+    pub rounds: Option<u64>,
+    /// The attacked agent [default: the one with the fewest neighbours]
+    #[arg(long)]
+    pub agent: Option<String>,
+    /// Confidence of the lower bound
+    #[arg(long, default_value_t = 0.95, value_parser = open_unit)]
+    pub confidence: f64,
+    /// Skip the controls (identical data sets, weakened noise)
+    #[arg(long)]
+    pub no_controls: bool,
+    /// For tests of the audit: scale the added noise, keep the claim
+    #[arg(long, hide = true, default_value_t = 1.0, value_parser = positive)]
+    pub noise_scale: f64,
 }
 
 /// A model and rows for it.
@@ -101,6 +156,27 @@ pub struct ModelArgs {
     pub model: PathBuf,
     /// Rows in the format of the model's schema
     pub file: PathBuf,
+}
+
+/// `dzoa ledger ...`
+#[derive(Debug, Subcommand)]
+pub enum LedgerAction {
+    /// List every release and what is left of the budget
+    Show {
+        /// The ledger
+        file: PathBuf,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Check that no entry was changed, and print the head of the chain
+    Verify {
+        /// The ledger
+        file: PathBuf,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 /// `dzoa schema ...`

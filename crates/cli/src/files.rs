@@ -40,14 +40,7 @@ pub fn write_files(
     trials: &[Trial],
     summary: &Summary,
 ) -> Result<()> {
-    let failed = |path: &Path, error: &dyn std::fmt::Display| {
-        Error::run(format!("{}: cannot be written: {error}", path.display()))
-    };
-    std::fs::create_dir_all(out).map_err(|error| failed(out, &error))?;
-    let write = |name: &str, content: &str| {
-        let path = out.join(name);
-        std::fs::write(&path, content).map_err(|error| failed(&path, &error))
-    };
+    let write = |name: &str, content: &str| write_text(out, name, content);
     write("trace.csv", &trace_csv(config, instances, trials))?;
     let pinball = config.given.pointer("/problem/quantile").and_then(serde_json::Value::as_f64);
     let huber = config.given.pointer("/problem/huber_delta").and_then(serde_json::Value::as_f64);
@@ -76,7 +69,16 @@ pub fn write_files(
     write("summary.json", &json(summary)?)
 }
 
-fn json(value: &impl serde::Serialize) -> Result<String> {
+/// Writes one file into a directory that is made if need be.
+pub fn write_text(out: &Path, name: &str, content: &str) -> Result<()> {
+    let path = out.join(name);
+    std::fs::create_dir_all(out)
+        .and_then(|()| std::fs::write(&path, content))
+        .map_err(|error| Error::run(format!("{}: cannot be written: {error}", path.display())))
+}
+
+/// A file's text.
+pub fn json(value: &impl serde::Serialize) -> Result<String> {
     serde_json::to_string_pretty(value)
         .map(|text| text + "\n")
         .map_err(|error| Error::run(format!("the result cannot be written as JSON: {error}")))

@@ -94,6 +94,16 @@ impl Instances {
         Ok(Self { graph, columns, source })
     }
 
+    /// The rows of the agent that has fewest.
+    pub fn smallest_agent(&self) -> usize {
+        match &self.source {
+            Source::Synthetic(data, _) => data.samples,
+            Source::Fixed(problem) => {
+                problem.agents.iter().map(|samples| samples.count()).min().unwrap_or(0)
+            }
+        }
+    }
+
     /// The problem of one trial.
     pub fn problem(&self, streams: &Streams) -> Problem {
         match &self.source {

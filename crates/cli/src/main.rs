@@ -2,6 +2,7 @@
 
 mod agents;
 mod args;
+mod attack;
 mod commands;
 mod config;
 mod error;
@@ -9,6 +10,7 @@ mod files;
 mod inner;
 mod instance;
 mod interrupt;
+mod ledger_file;
 mod load;
 mod model;
 mod plot;
@@ -35,6 +37,7 @@ fn main() -> ExitCode {
     };
     let result = match cli.command {
         Command::Run(args) => commands::run::run(&args),
+        Command::Audit(args) => commands::audit::audit(&args),
         Command::Init { dir } => commands::init::init(&dir),
         Command::Privacy { calculator } => commands::privacy::calculate(&calculator),
         Command::Predict(args) => commands::predict::predict(&args),
@@ -42,6 +45,7 @@ fn main() -> ExitCode {
         Command::Schema { action: SchemaAction::Infer { files } } => {
             commands::schema::infer(&files).and_then(|draft| commands::print(&draft))
         }
+        Command::Ledger { action } => commands::ledger::ledger(&action),
         Command::Report { dir } => commands::report::report(&dir),
         Command::Completions { shell } => {
             let mut script = Vec::new();

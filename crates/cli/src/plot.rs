@@ -6,6 +6,47 @@ use kuva::prelude::*;
 /// Okabe and Ito's blue: readable in print and for the colour-blind.
 const BLUE: &str = "#0072B2";
 
+/// Okabe and Ito's vermilion.
+const RED: &str = "#D55E00";
+
+/// The scores of an attack under the two data sets, and the threshold between them.
+pub fn scores(scores: &[Vec<f64>; 2], threshold: f64, verdict: &str) -> String {
+    // In standard deviations under D, from its mean: numbers that a reader knows.
+    let n = scores[0].len().max(1) as f64;
+    let mean = scores[0].iter().sum::<f64>() / n;
+    let variance = scores[0].iter().map(|score| (score - mean).powi(2)).sum::<f64>() / n;
+    let unit = if variance > 0.0 { variance.sqrt() } else { 1.0 };
+    let scores = scores
+        .each_ref()
+        .map(|scores| scores.iter().map(|score| (score - mean) / unit).collect::<Vec<f64>>());
+    let threshold = (threshold - mean) / unit;
+    let all = || scores.iter().flatten().copied().filter(|score| score.is_finite());
+    let (low, high) =
+        (all().fold(f64::INFINITY, f64::min), all().fold(f64::NEG_INFINITY, f64::max));
+    let range = if low < high { (low, high) } else { (threshold - 1.0, threshold + 1.0) };
+    let histogram = |scores: &[f64], color: &str, label: &str| {
+        Histogram::new()
+            .with_data(scores.to_vec())
+            .with_bins(60)
+            .with_range(range)
+            .with_color(color)
+            .with_step(true)
+            .with_legend(label)
+    };
+    let plots: Vec<Plot> = vec![
+        histogram(&scores[0], BLUE, "data set D").into(),
+        histogram(&scores[1], RED, "data set D', one row replaced").into(),
+    ];
+    let layout = Layout::auto_from_plots(&plots)
+        .with_title(format!("What the attacker sees: {verdict}"))
+        .with_x_label("score, in standard deviations under D")
+        .with_y_label("runs")
+        .with_reference_line(ReferenceLine::vertical(threshold))
+        .with_width(760.0)
+        .with_height(440.0);
+    render_to_svg(plots, layout)
+}
+
 /// Error against round on a log axis, with the spread over trials. `None` where there is no curve.
 pub fn convergence(summary: &Summary) -> Option<String> {
     let mut points = Vec::new();

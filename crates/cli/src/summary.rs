@@ -41,8 +41,12 @@ pub struct Summary {
     pub error_low: Vec<Option<f64>>,
     /// Largest over trials.
     pub error_high: Vec<Option<f64>>,
-    /// The last of them.
+    /// The same metric of what the agents report in the end, mean over trials.
     pub final_error: Option<f64>,
+    /// And for every trial.
+    pub final_errors: Vec<Option<f64>>,
+    /// Training accuracy of the mean model in every trial, for classifiers.
+    pub accuracies: Vec<f64>,
     /// The centralised objective at the mean model, mean over trials.
     pub objective: Option<f64>,
     /// The optimum, mean over trials.
@@ -80,6 +84,8 @@ pub struct PrivacyEntry {
     pub epsilon_zcdp: Option<f64>,
     /// Exact total, for noise as Theorem 1 assumes it.
     pub epsilon_exact: Option<f64>,
+    /// Exact total of everything in the agent's ledger, earlier runs included.
+    pub epsilon_lifetime: Option<f64>,
     /// delta.
     pub delta: Option<f64>,
     /// Theorem 1's sigma_k.

@@ -41,6 +41,7 @@
 
 pub mod admm;
 pub mod agent;
+pub mod baselines;
 pub mod exact;
 pub mod graph;
 pub mod lagrangian;

@@ -136,6 +136,7 @@ pub fn agents(
 /// Agents compute in parallel; messages are delivered in the order of the agents. No sum depends on
 /// the number of threads, so the result has the same bits for any of them. The observer sees the
 /// rounds of the algorithm, not those of the final averaging.
+#[doc(alias = "Algorithm 1, line 2: the loop over m")]
 pub fn simulate(agents: &mut [Agent], observer: &mut dyn Observer) -> Status {
     let mut round = 0;
     loop {

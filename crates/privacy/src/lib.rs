@@ -11,6 +11,7 @@
 //! the one is replaced by another row in the other. The number of rows is public.
 
 pub mod accountant;
+pub mod audit;
 pub mod calibrate;
 mod event;
 pub mod gaussian;

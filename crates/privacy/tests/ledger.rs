@@ -1,8 +1,6 @@
 //! Random charges, replays and tampering: the ledger never under-counts.
 
-use dzoa_privacy::{
-    Accountant, Budget, Entry, Event, ExactGaussian, Header, Ledger, Refused, noise,
-};
+use dzoa_privacy::{Accountant, Budget, Entry, Event, ExactGaussian, Header, Ledger, Refused};
 use proptest::prelude::*;
 
 fn header(epsilon: f64) -> Header {

@@ -1,6 +1,8 @@
 //! One file per command.
 
+pub mod audit;
 pub mod init;
+pub mod ledger;
 pub mod predict;
 pub mod privacy;
 pub mod report;

@@ -11,9 +11,11 @@ use crate::files::{describe, output_directory, write_files};
 use crate::inner::{Noise, inner_loops, measured_noise};
 use crate::instance::Instances;
 use crate::interrupt;
+use crate::ledger_file::LedgerFile;
 use crate::progress::Progress;
 use dzoa::prelude::*;
-use dzoa::privacy::Ledger;
+use dzoa::privacy::{Budget, Entry, Ledger};
+use dzoa::problem::loss::Targets;
 use dzoa::reference::Optimum;
 use dzoa::trace::{EarlyStop, Record, Recorder, mean};
 use rayon::prelude::*;
@@ -23,7 +25,7 @@ use std::time::{Duration, Instant};
 
 /// Simulates all agents and writes the files of the run.
 pub fn run(args: &RunArgs) -> Result<()> {
-    let config = Config::load(args.config.as_deref(), &args.sets)?;
+    let mut config = Config::load(args.config.as_deref(), &args.sets)?;
     let out = output_directory(args.out.as_deref(), &config.name)?;
     let streams = match config.run.seed {
         Some(seed) => Streams::from_seed(seed),
@@ -35,17 +37,23 @@ pub fn run(args: &RunArgs) -> Result<()> {
         .build()
         .map_err(|error| Error::run(format!("cannot start threads: {error}")))?;
     let instances = Instances::prepare(&config, &streams)?;
+    agents::apply_public_rule(&mut config, &instances);
     check_agents(&config, &instances)?;
+    let ledgers = open_ledgers(args, &config, &instances, &streams)?;
     interrupt::listen();
 
     let total = config.run.trials as u64 * config.algorithm.admm.rounds;
     let progress = Progress::new(total, &format!("{}: solving", config.name));
+    // Ledgers go with a single trial.
+    let mut ledgers = vec![ledgers];
+    ledgers.resize_with(config.run.trials, Vec::new);
     let trials: Vec<Trial> = pool.install(|| {
-        (0..config.run.trials)
+        ledgers
             .into_par_iter()
-            .map(|trial| {
+            .enumerate()
+            .map(|(trial, ledgers)| {
                 let streams = streams.trial(trial as u64);
-                Trial::run(&config, &instances, &streams, trial, &progress)
+                Trial::run(&config, &instances, ledgers, &streams, trial, &progress)
             })
             .collect::<Result<_>>()
     })?;
@@ -81,6 +89,8 @@ pub struct Trial {
     pub step_raised: bool,
     /// The rounds alone.
     pub elapsed: Duration,
+    /// Rows that the mean model classifies as they are labelled, for classifiers.
+    pub accuracy: Option<f64>,
     /// The paper's metric of what the agents report in the end.
     pub final_error: Option<f64>,
     /// Per agent, of the first trial if it finished.
@@ -95,6 +105,7 @@ impl Trial {
     fn run(
         config: &Config,
         instances: &Instances,
+        ledgers: Vec<LedgerFile>,
         streams: &Streams,
         trial: usize,
         progress: &Progress,
@@ -110,7 +121,8 @@ impl Trial {
         let graph = &instances.graph;
         let inner = inner_loops(config, &problem, graph, optimum.as_ref())?;
         let promises = agents::promises(config, &problem, graph)?;
-        let charged = (promises.as_slice(), Vec::new());
+        let spent = ledgers.iter().map(|file| file.ledger.clone()).collect();
+        let charged = (promises.as_slice(), spent);
         let mut agents = agents::build(config, &problem, graph, &inner, charged, streams)?;
 
         if trial == 0 {
@@ -118,30 +130,22 @@ impl Trial {
         }
         let rounds = config.algorithm.admm.rounds;
         let every = record_every(config, graph.len());
-        let mut recorder = Recorder::new(&problem, optimum.as_ref(), every, rounds);
-        let mut early = EarlyStop::new(config.run.stop_tolerance);
-        let mut watching = Duration::ZERO;
-        let mut rounds_done = 0;
+        let mut watch = Watch {
+            config,
+            progress,
+            recorder: Recorder::new(&problem, optimum.as_ref(), every, rounds),
+            early: EarlyStop::new(config.run.stop_tolerance),
+            ledgers,
+            failure: None,
+            rounds_done: 0,
+            watching: Duration::ZERO,
+        };
         let started = Instant::now();
-        let status = simulate(&mut agents, &mut |view: &RoundView<'_>| {
-            let watch = Instant::now();
-            rounds_done = view.round;
-            let mut flow = recorder.round(view);
-            if config.run.stop_tolerance > 0.0 && early.round(view).is_break() {
-                flow = ControlFlow::Break(());
-            }
-            if interrupt::asked() {
-                flow = ControlFlow::Break(());
-            }
-            // The last round of a run that stops early is recorded, too.
-            let recorded = recorder.records.last().map(|record| record.round);
-            if flow.is_break() && recorded != Some(view.round) {
-                recorder.record(view);
-            }
-            progress.tick();
-            watching += watch.elapsed();
-            flow
-        });
+        let status = simulate(&mut agents, &mut watch);
+        let Watch { recorder, failure, rounds_done, watching, .. } = watch;
+        if let Some(failure) = failure {
+            return Err(failure);
+        }
         let elapsed = started.elapsed().saturating_sub(watching);
 
         let estimates: Vec<Vec<f64>> = agents.iter().map(Agent::estimate).collect();
@@ -157,6 +161,7 @@ impl Trial {
             oracle_calls: agents.iter().map(Agent::oracle_calls).sum(),
             step_raised: agents.iter().any(Agent::step_raised),
             elapsed,
+            accuracy: accuracy(&problem, &mean(&estimates)),
             final_error: optimum.as_ref().and_then(|optimum| final_error(&estimates, optimum)),
             noise,
             promises,
@@ -165,6 +170,101 @@ impl Trial {
             estimates,
         })
     }
+}
+
+/// Records, shows progress, keeps the ledgers and listens for Ctrl-C, outside the algorithm.
+struct Watch<'a> {
+    config: &'a Config,
+    progress: &'a Progress,
+    recorder: Recorder<'a>,
+    early: EarlyStop,
+    ledgers: Vec<LedgerFile>,
+    failure: Option<Error>,
+    rounds_done: u64,
+    /// Time spent watching, which is not the algorithm's.
+    watching: Duration,
+}
+
+impl Observer for Watch<'_> {
+    fn round(&mut self, view: &RoundView<'_>) -> ControlFlow<()> {
+        let started = Instant::now();
+        self.rounds_done = view.round;
+        let mut flow = self.recorder.round(view);
+        if self.config.run.stop_tolerance > 0.0 && self.early.round(view).is_break() {
+            flow = ControlFlow::Break(());
+        }
+        if interrupt::asked() {
+            flow = ControlFlow::Break(());
+        }
+        // The last round of a run that stops early is recorded, too.
+        let recorded = self.recorder.records.last().map(|record| record.round);
+        if flow.is_break() && recorded != Some(view.round) {
+            self.recorder.record(view);
+        }
+        self.progress.tick();
+        self.watching += started.elapsed();
+        flow
+    }
+
+    fn persist(&mut self, agent: usize, entry: &Entry) -> ControlFlow<()> {
+        match self.ledgers.get_mut(agent).map(|file| file.append(entry)) {
+            Some(Err(error)) => {
+                self.failure = Some(error);
+                ControlFlow::Break(())
+            }
+            _ => ControlFlow::Continue(()),
+        }
+    }
+}
+
+/// The ledgers of `--ledger`, one per agent, opened before anything is computed.
+fn open_ledgers(
+    args: &RunArgs,
+    config: &Config,
+    instances: &Instances,
+    streams: &Streams,
+) -> Result<Vec<LedgerFile>> {
+    let Some(dir) = &args.ledger else { return Ok(Vec::new()) };
+    if config.run.seed.is_some() {
+        return Err(Error::input("--ledger: a seeded run has no guarantee that could be charged")
+            .hint("remove run.seed: whoever knows it can subtract the noise"));
+    }
+    if config.run.trials > 1 {
+        return Err(Error::input(format!(
+            "--ledger: {} trials would release everything that often",
+            config.run.trials
+        ))
+        .hint("set run.trials = 1"));
+    }
+    let budget = match (args.budget, config.privacy.mechanism.target()) {
+        (given, Some(target)) => {
+            Some(Budget { epsilon: given.unwrap_or(target.total_epsilon), delta: target.delta })
+        }
+        (_, None) => None,
+    };
+    let problem = instances.problem(&streams.trial(0));
+    let names = instances.graph.names();
+    if let Some(name) =
+        names.iter().find(|name| name.contains(['/', '\\']) || name.starts_with('.'))
+    {
+        return Err(Error::input(format!(
+            "--ledger: agent {} cannot name a file",
+            crate::error::shown(name)
+        ))
+        .hint("give the agent a name of letters and digits"));
+    }
+    names
+        .iter()
+        .zip(&problem.agents)
+        .map(|(name, samples)| {
+            let path = dir.join(format!("{name}.ledger"));
+            if args.new_ledger {
+                LedgerFile::create(&path, samples, budget)
+            } else {
+                LedgerFile::open(&path, samples)
+            }
+        })
+        .collect()
 }
 
 /// `sum_k ||estimate_k - beta^c||^2/||beta^c||^2`
@@ -176,6 +276,21 @@ fn final_error(estimates: &[Vec<f64>], optimum: &Optimum) -> Option<f64> {
         .flat_map(|estimate| estimate.iter().zip(known).map(|(a, b)| (a - b) * (a - b)))
         .sum();
     (scale > 0.0).then_some(sum / scale)
+}
+
+/// The share of all agents' rows on the right side, for classifiers.
+fn accuracy(problem: &Problem, b: &[f64]) -> Option<f64> {
+    if problem.loss.targets() != Targets::Signs {
+        return None;
+    }
+    let (mut right, mut rows) = (0, 0);
+    for samples in &problem.agents {
+        rows += samples.count();
+        right += (0..samples.count())
+            .filter(|&i| (samples.rows.dot(i, b) > 0.0) == (samples.targets[i] > 0.0))
+            .count();
+    }
+    Some(right as f64 / rows as f64)
 }
 
 /// Every n-th round is recorded: all of them, unless that would be a quarter of a million records.

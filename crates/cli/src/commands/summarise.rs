@@ -7,7 +7,7 @@ use crate::instance::Instances;
 use crate::summary::{PrivacyEntry, Summary};
 use dzoa::mechanism::Target;
 use dzoa::prelude::*;
-use dzoa::privacy::{Accountant, Claim, ZeroConcentrated, calibrate, gaussian};
+use dzoa::privacy::{Accountant, Claim, ExactGaussian, ZeroConcentrated, calibrate, gaussian};
 use dzoa::trace::{Recorder, mean};
 
 /// The summary of a run.
@@ -52,6 +52,8 @@ pub fn summarise(config: &Config, instances: &Instances, trials: &[Trial]) -> Su
         error,
         error_low: (0..shortest).map(|i| finite(column(i).fold(f64::INFINITY, f64::min))).collect(),
         error_high: (0..shortest).map(|i| finite(column(i).fold(0.0, f64::max))).collect(),
+        final_errors: trials.iter().map(|trial| trial.final_error.and_then(finite)).collect(),
+        accuracies: trials.iter().filter_map(|trial| trial.accuracy).collect(),
         objective: average(trials.iter().map(|trial| trial.objective).collect()),
         optimum: optima.and_then(average),
         optimum_gap: gaps.and_then(|gaps| finite(gaps.into_iter().fold(0.0, f64::max))),
@@ -79,6 +81,7 @@ fn privacy_entries(
         epsilon_theorem2: None,
         epsilon_zcdp: None,
         epsilon_exact: None,
+        epsilon_lifetime: None,
         delta: None,
         sigma_assumed: None,
         sigma_measured: None,
@@ -152,12 +155,18 @@ fn exact_entries(
         _ => (None, None),
     };
     let entries = first.ledgers.iter().zip(&first.promises).map(|(ledger, promise)| {
-        let mut zcdp = ZeroConcentrated::default();
-        let composed = ledger.entries().iter().try_for_each(|entry| zcdp.compose(&entry.event));
+        // This run's releases; the ledger may hold those of earlier runs before them.
+        let (mut exact, mut zcdp) = (ExactGaussian::default(), ZeroConcentrated::default());
+        let charged = || promise.events.iter().take(first.rounds_done as usize);
+        let total = |account: &mut dyn Accountant| {
+            charged().try_for_each(|event| account.compose(event)).ok()?;
+            Some(account.epsilon(target.delta))
+        };
         PrivacyEntry {
             claim,
-            epsilon_exact: Some(ledger.epsilon(target.delta)),
-            epsilon_zcdp: composed.ok().map(|()| zcdp.epsilon(target.delta)),
+            epsilon_exact: total(&mut exact),
+            epsilon_zcdp: total(&mut zcdp),
+            epsilon_lifetime: Some(ledger.epsilon(target.delta)).filter(|e| e.is_finite()),
             delta: Some(target.delta),
             sigma_assumed: promise.sigma(),
             sensitivity: Some(promise.sensitivity),

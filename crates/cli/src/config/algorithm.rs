@@ -2,7 +2,7 @@
 
 use super::{Mechanism, PerAgent, Privacy, only_with};
 use crate::error::Result;
-use crate::reader::Section;
+use crate::reader::{Node, Section, Value};
 use dzoa::prelude::*;
 
 /// `[algorithm]`
@@ -14,6 +14,10 @@ pub struct Algorithm {
     pub admm: Admm,
     /// Which estimate agents report.
     pub average: Average,
+    /// `rho = "auto"`: from the public rule of [`crate::agents::apply_public_rule`].
+    pub rho_is_auto: bool,
+    /// `rounds = "auto"`: likewise.
+    pub rounds_are_auto: bool,
 }
 
 /// The primal step.
@@ -67,12 +71,21 @@ impl Algorithm {
                 .error("name", &format!("is `{name}`, which this version cannot run yet"))
                 .hint("d-zoa and admm are there"));
         }
-        let Some(rho) = section.positive("rho")? else {
-            return Err(section.required::<f64>("rho").expect_err("the key is missing"));
+        let promised = privacy.mechanism.target().is_some();
+        let rho_is_auto = is_auto(section, "rho", promised)?;
+        let rounds_are_auto = is_auto(section, "rounds", promised)?;
+        // Placeholders until the public rule has seen the public sizes.
+        let rho = match rho_is_auto {
+            true => Some(1.0),
+            false => section.positive("rho")?,
         };
-        let Some(rounds) = section.count("rounds")? else {
-            return Err(section.required::<usize>("rounds").expect_err("the key is missing"));
+        let rounds = match rounds_are_auto {
+            true => Some(1),
+            false => section.count("rounds")?,
         };
+        let missing = |key| section.required::<f64>(key).expect_err("the key is missing");
+        let rho = rho.ok_or_else(|| missing("rho"))?;
+        let rounds = rounds.ok_or_else(|| missing("rounds"))?;
         let standard = ZerothOrder::default();
         let inner = ZerothOrder {
             inner_steps: section.count("inner_steps")?.unwrap_or(standard.inner_steps),
@@ -135,7 +148,7 @@ impl Algorithm {
             Solver::ZerothOrder { inner, step, lipschitz }
         };
         let admm = Admm { rho, rounds: rounds as u64, self_loop: true, warm_start };
-        Ok(Self { solver, admm, average })
+        Ok(Self { solver, admm, average, rho_is_auto, rounds_are_auto })
     }
 
     /// The name users type.
@@ -144,5 +157,16 @@ impl Algorithm {
             Solver::ZerothOrder { .. } => "d-zoa",
             Solver::Exact { .. } => "admm",
         }
+    }
+}
+
+/// Whether a key says "auto", which only mechanisms with a budget know.
+fn is_auto(section: &Section<'_>, key: &'static str, promised: bool) -> Result<bool> {
+    match section.node(key) {
+        Some(Node { value: Value::String(word), .. }) if word == "auto" && promised => Ok(true),
+        Some(Node { value: Value::String(word), .. }) if word == "auto" => Err(section
+            .error(key, "is \"auto\", which needs a mechanism with a total_epsilon")
+            .hint("give a number")),
+        _ => Ok(false),
     }
 }

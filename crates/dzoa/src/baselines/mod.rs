@@ -1,0 +1,3 @@
+//! Other algorithms, to compare with. One file each.
+
+pub mod dp_gd;
