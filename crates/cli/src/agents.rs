@@ -4,7 +4,7 @@ use crate::config::{Average, Config, Mechanism, Solver};
 use crate::error::{Error, Result};
 use crate::instance::Instances;
 use dzoa::agent;
-use dzoa::mechanism::{plan_output, plan_scalar};
+use dzoa::mechanism::{output_rule, plan_output, plan_scalar, scalar_rule};
 use dzoa::output::Output;
 use dzoa::prelude::*;
 use dzoa::privacy::{Event, Ledger};
@@ -39,21 +39,18 @@ impl Promise {
     }
 }
 
-/// Fills in `rho = "auto"` and `rounds = "auto"` from public numbers alone: the rows of the smallest agent
-/// and the budget. The constants were tuned by `cargo run --release -p dzoa --example tune_exact` on seeds that no
-/// document reports.
+/// Fills in `rho = "auto"` and `rounds = "auto"` by the public rules of [`dzoa::mechanism`].
 pub fn apply_public_rule(config: &mut Config, instances: &Instances) {
     let Some(target) = config.privacy.mechanism.target() else { return };
-    let signal = instances.smallest_agent() as f64 * target.total_epsilon / 1000.0;
-    let (rho, rounds) = match config.privacy.mechanism {
-        Mechanism::Scalar { .. } => (0.01, 100),
-        _ => (0.028 / signal.cbrt(), 60),
+    let rule = match config.privacy.mechanism {
+        Mechanism::Scalar { .. } => scalar_rule(),
+        _ => output_rule(instances.smallest_agent(), target.total_epsilon),
     };
     if config.algorithm.rho_is_auto {
-        config.algorithm.admm.rho = rho.clamp(1e-3, 10.0);
+        config.algorithm.admm.rho = rule.rho;
     }
     if config.algorithm.rounds_are_auto {
-        config.algorithm.admm.rounds = rounds;
+        config.algorithm.admm.rounds = rule.rounds;
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::config::{Config, Mechanism, OptimumNorm, Solver};
 use crate::error::{Error, Result};
 use dzoa::admm::RoundContext;
+use dzoa::mechanism::SCALAR_STEP;
 use dzoa::prelude::*;
 use dzoa::privacy::calibrate;
 use dzoa::reference::Optimum;
@@ -104,9 +105,6 @@ fn scalar_step(problem: &Problem, k: usize, inner: &ZerothOrder) -> f64 {
     let longest = SCALAR_STEP / (weight * curvature(problem, inner));
     longest * inner.lipschitz * (p * (2.0 * p).ln()).sqrt()
 }
-
-/// Tuned on other seeds than those reported.
-const SCALAR_STEP: f64 = 1.0;
 
 /// The loss's curvature for rows in the unit ball, without looking at the data.
 fn curvature(problem: &Problem, inner: &ZerothOrder) -> f64 {

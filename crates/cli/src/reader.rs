@@ -410,7 +410,9 @@ impl<'a> Section<'a> {
             _ => None,
         };
         let place = place.unwrap_or_else(|| self.place());
-        Error::input(format!("{place}: `{}` {problem}", self.full(key)))
+        let full = self.full(key);
+        Error::input(format!("{place}: `{full}` {problem}"))
+            .hint(format!("change it there, or for one run with --set {full}=VALUE"))
     }
 
     /// Complains about the first key that nobody asked for.

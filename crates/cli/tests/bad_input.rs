@@ -62,6 +62,7 @@ fn a_wrong_value_is_named_with_its_place_and_a_way_out() {
         }
         let error = refused(dir.path(), &["run", "--set", set]);
         assert!(error.contains(expected), "{set}: {error}");
+        assert!(error.contains("\n\nhint: "), "{set}: {error}");
     }
 }
 

@@ -22,13 +22,13 @@ use std::sync::Arc;
 const DELTA: f64 = 1e-5;
 const AGENTS: usize = 5;
 
-struct Draw {
+pub struct Draw {
     problem: Problem,
     optimum: Vec<f64>,
     streams: Streams,
 }
 
-fn draw(seed: u64) -> Draw {
+pub fn draw(seed: u64) -> Draw {
     let streams = Streams::from_seed(seed);
     let data =
         Synthetic { samples: 2000, signal: 2.0, normalize_columns: false, ..Default::default() };
@@ -62,7 +62,7 @@ fn target(epsilon: f64, growth: f64) -> Target {
     Target { total_epsilon: epsilon, delta: DELTA, schedule, rows_per_person: 1 }
 }
 
-fn output(draw: &Draw, epsilon: f64, rho: f64, rounds: u64, growth: f64) -> f64 {
+pub fn output(draw: &Draw, epsilon: f64, rho: f64, rounds: u64, growth: f64) -> f64 {
     let (graph, problem) = (graph(), &draw.problem);
     let plan = |k| {
         let near = (rho, graph.neighbourhood(k, true));
@@ -83,22 +83,22 @@ fn output(draw: &Draw, epsilon: f64, rho: f64, rounds: u64, growth: f64) -> f64 
     error(&agents.iter().map(Agent::estimate).collect::<Vec<_>>(), &draw.optimum)
 }
 
-struct ScalarSettings {
-    rho: f64,
-    rounds: u64,
-    inner_steps: usize,
-    step: f64,
-    clip: f64,
-    growth: f64,
+pub struct ScalarSettings {
+    pub rho: f64,
+    pub rounds: u64,
+    pub inner_steps: usize,
+    pub step: f64,
+    pub clip: f64,
+    pub growth: f64,
 }
 
-fn scalar(draw: &Draw, epsilon: f64, settings: &ScalarSettings) -> f64 {
+pub fn scalar(draw: &Draw, epsilon: f64, settings: &ScalarSettings) -> f64 {
     let ScalarSettings { rho, rounds, inner_steps, step, clip, growth } = *settings;
     let (graph, problem) = (graph(), &draw.problem);
     let p = problem.dim() as f64;
     let inner = ZerothOrder {
         inner_steps,
-        directions: 20,
+        directions: 40,
         smoothing: 0.1,
         alpha0_times_r: step * (p * (2.0 * p).ln()).sqrt(),
         ..Default::default()
@@ -119,7 +119,7 @@ fn scalar(draw: &Draw, epsilon: f64, settings: &ScalarSettings) -> f64 {
     error(&agents.iter().map(Agent::estimate).collect::<Vec<_>>(), &draw.optimum)
 }
 
-fn gradient(draw: &Draw, epsilon: f64, rounds: u64, step: f64) -> f64 {
+pub fn gradient(draw: &Draw, epsilon: f64, rounds: u64, step: f64) -> f64 {
     let sensitivity = dp_gd::sensitivity(1.0, 2000);
     let schedule = Schedule::Constant;
     let events: Arc<[_]> =
@@ -128,7 +128,7 @@ fn gradient(draw: &Draw, epsilon: f64, rounds: u64, step: f64) -> f64 {
     error(&vec![w; AGENTS], &draw.optimum)
 }
 
-fn median(draws: &[Draw], error: impl Fn(&Draw) -> f64 + Sync + Send) -> f64 {
+pub fn median(draws: &[Draw], error: impl Fn(&Draw) -> f64 + Sync + Send) -> f64 {
     let mut errors: Vec<f64> = draws.par_iter().map(error).collect();
     errors.sort_by(f64::total_cmp);
     let middle = errors.len() / 2;
@@ -153,10 +153,10 @@ fn main() {
                 }
             }
             "scalar" => {
-                for rho in [0.01, 0.03] {
-                    for (rounds, inner_steps) in [(30, 1), (100, 1)] {
-                        for step in [3.0, 10.0, 30.0] {
-                            for clip in [0.5, 1.0] {
+                for rho in [0.03, 0.06] {
+                    for (rounds, inner_steps) in [(100, 1), (200, 1)] {
+                        for step in [6.0, 8.0, 10.0] {
+                            for clip in [1.0] {
                                 let growth = 1.0;
                                 let s =
                                     ScalarSettings { rho, rounds, inner_steps, step, clip, growth };

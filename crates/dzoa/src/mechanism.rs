@@ -22,6 +22,38 @@ pub struct Target {
     pub rows_per_person: usize,
 }
 
+/// Settings that a public rule chooses from public numbers alone.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rule {
+    /// rho.
+    pub rho: f64,
+    /// M.
+    pub rounds: u64,
+    /// Each round's share of the budget over that of the one before.
+    pub growth: f64,
+}
+
+/// The rule for `output`, from the rows of the smallest agent and the total budget.
+///
+/// The noise of a release falls with `rho N_k epsilon`, convergence slows down with rho: a cube root balances
+/// them. The constants were tuned with `cargo run --release -p dzoa --example tune_exact -- output` on L1
+/// logistic problems, on seeds that no document reports.
+pub fn output_rule(samples: usize, total_epsilon: f64) -> Rule {
+    let signal = samples as f64 * total_epsilon / 1000.0;
+    Rule { rho: (0.028 / signal.cbrt()).clamp(1e-3, 10.0), rounds: 60, growth: 1.03 }
+}
+
+/// The rule for `scalar`: one look a round, many rounds, so that consensus averages the noise of the
+/// agents early. Tuned as [`output_rule`], with `-- scalar`.
+pub fn scalar_rule() -> Rule {
+    Rule { rho: 0.06, rounds: 200, growth: 1.0 }
+}
+
+/// The step on the data term in one look of `scalar`, as a multiple of the inverse of its curvature bound.
+/// Tuned, and longer than the worst case allows: where rows are nearly parallel, give a shorter
+/// `algorithm.step`.
+pub const SCALAR_STEP: f64 = 2.5;
+
 /// Why a mechanism cannot make its promise.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum NoGuarantee {

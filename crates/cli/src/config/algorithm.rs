@@ -86,7 +86,17 @@ impl Algorithm {
         let missing = |key| section.required::<f64>(key).expect_err("the key is missing");
         let rho = rho.ok_or_else(|| missing("rho"))?;
         let rounds = rounds.ok_or_else(|| missing("rounds"))?;
-        let standard = ZerothOrder::default();
+        let scalar = matches!(privacy.mechanism, Mechanism::Scalar { .. });
+        // The public rule for `scalar` takes one look a round, along more directions, smoothed less.
+        let standard = match scalar && rounds_are_auto {
+            true => ZerothOrder {
+                inner_steps: 1,
+                directions: 40,
+                smoothing: 0.1,
+                ..ZerothOrder::default()
+            },
+            false => ZerothOrder::default(),
+        };
         let inner = ZerothOrder {
             inner_steps: section.count("inner_steps")?.unwrap_or(standard.inner_steps),
             directions: section.count("directions")?.unwrap_or(standard.directions),

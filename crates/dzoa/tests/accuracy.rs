@@ -1,0 +1,45 @@
+//! What an exact guarantee costs: L1 logistic regression, K = 5 on the paper's graph, N_k = 2000, P = 10,
+//! delta 1e-5, settings from the public rules. Seeds 1 to 20; the rules were tuned on seeds from 1000 up.
+
+#[path = "../examples/tune_exact.rs"]
+#[allow(dead_code)]
+mod experiment;
+
+use dzoa::mechanism::{SCALAR_STEP, output_rule, scalar_rule};
+use experiment::{ScalarSettings, draw, gradient, median, output, scalar};
+use rayon::prelude::*;
+
+/// Total epsilon; the most that `output` and `scalar` may err (median over the draws).
+const MOST: [(f64, f64, f64); 3] = [(0.5, 0.16, 0.30), (2.0, 0.018, 0.04), (8.0, 0.002, 0.008)];
+
+/// The best settings of dp-gd on the tuning seeds: rounds and step.
+const DP_GD: [(u64, f64); 3] = [(100, 1.0), (100, 3.0), (100, 3.0)];
+
+#[test]
+fn the_public_rules_keep_the_error_within_its_bounds() {
+    let draws: Vec<_> = (1..=20).into_par_iter().map(draw).collect();
+    println!("epsilon  output  scalar  dp-gd (median error, and as multiples of dp-gd)");
+    for ((epsilon, most_output, most_scalar), (rounds, step)) in MOST.into_iter().zip(DP_GD) {
+        let rule = output_rule(2000, epsilon);
+        let by_output = median(&draws, |d| output(d, epsilon, rule.rho, rule.rounds, rule.growth));
+        let rule = scalar_rule();
+        let settings = ScalarSettings {
+            rho: rule.rho,
+            rounds: rule.rounds,
+            inner_steps: 1,
+            // The curvature bound of the logistic loss is 1/4.
+            step: SCALAR_STEP / 0.25,
+            clip: 1.0,
+            growth: rule.growth,
+        };
+        let by_scalar = median(&draws, |d| scalar(d, epsilon, &settings));
+        let by_gradient = median(&draws, |d| gradient(d, epsilon, rounds, step));
+        println!(
+            "{epsilon}  {by_output:.5} ({:.2})  {by_scalar:.5} ({:.2})  {by_gradient:.5}",
+            by_output / by_gradient,
+            by_scalar / by_gradient
+        );
+        assert!(by_output <= most_output, "output at {epsilon}: {by_output}");
+        assert!(by_scalar <= most_scalar, "scalar at {epsilon}: {by_scalar}");
+    }
+}
