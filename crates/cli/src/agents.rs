@@ -39,12 +39,18 @@ impl Promise {
     }
 }
 
-/// Fills in `rho = "auto"` and `rounds = "auto"` by the public rules of [`dzoa::mechanism`].
+/// Fills in `rho = "auto"`, `rounds = "auto"` and a clip that was not given by the public rules of
+/// [`dzoa::mechanism`].
 pub fn apply_public_rule(config: &mut Config, instances: &Instances) {
-    let Some(target) = config.privacy.mechanism.target() else { return };
-    let rule = match config.privacy.mechanism {
-        Mechanism::Scalar { .. } => scalar_rule(),
-        _ => output_rule(instances.smallest_agent(), target.total_epsilon),
+    let samples = instances.smallest_agent();
+    let rule = match &mut config.privacy.mechanism {
+        Mechanism::Scalar { target, clip } => {
+            let (rule, public_clip) = scalar_rule(samples, target.total_epsilon);
+            clip.get_or_insert(public_clip);
+            rule
+        }
+        Mechanism::Output { target, .. } => output_rule(samples, target.total_epsilon),
+        Mechanism::Intrinsic { .. } | Mechanism::None => return,
     };
     if config.algorithm.rho_is_auto {
         config.algorithm.admm.rho = rule.rho;
@@ -52,6 +58,11 @@ pub fn apply_public_rule(config: &mut Config, instances: &Instances) {
     if config.algorithm.rounds_are_auto {
         config.algorithm.admm.rounds = rule.rounds;
     }
+}
+
+/// C; [`apply_public_rule`] has filled it in.
+pub fn clip_of(clip: Option<f64>) -> f64 {
+    clip.unwrap_or(1.0)
 }
 
 /// The promise of every agent.
@@ -85,7 +96,7 @@ pub fn promises(config: &Config, problem: &Problem, graph: &Graph) -> Result<Vec
                 };
                 let looks = (inner.directions, inner.inner_steps);
                 let samples = problem.agents[k].count();
-                let (sensitivity, events) = plan_scalar(*clip, looks, samples, rounds, target);
+                let (sensitivity, events) = plan_scalar(clip_of(*clip), looks, samples, rounds, target);
                 Ok(Promise { sensitivity, tau: 0.0, events })
             }
         })
@@ -122,7 +133,7 @@ pub fn build(
         (_, Mechanism::Scalar { clip, .. }) => {
             agents(problem, graph, settings, releases, streams, |k| {
                 let samples = Arc::new(problem.risk(k));
-                Box::new(Scalar { inner: inner[k], clip: *clip, samples })
+                Box::new(Scalar { inner: inner[k], clip: clip_of(*clip), samples })
             })
         }
         (Solver::ZerothOrder { .. }, _) => {

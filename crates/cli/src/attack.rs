@@ -202,7 +202,11 @@ impl Attack<'_> {
         let k = self.k;
         match self.config.privacy.mechanism {
             Mechanism::Scalar { clip, .. } => Shadow::Scalar {
-                step: Scalar { inner: self.inner[k], clip, samples: Arc::new(problem.risk(k)) },
+                step: Scalar {
+                    inner: self.inner[k],
+                    clip: agents::clip_of(clip),
+                    samples: Arc::new(problem.risk(k)),
+                },
                 // The directions are public.
                 streams: streams.clone(),
                 warm: self.config.algorithm.admm.warm_start,

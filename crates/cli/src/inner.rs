@@ -3,7 +3,7 @@
 use crate::config::{Config, Mechanism, OptimumNorm, Solver};
 use crate::error::{Error, Result};
 use dzoa::admm::RoundContext;
-use dzoa::mechanism::SCALAR_STEP;
+use dzoa::mechanism::scalar_step;
 use dzoa::prelude::*;
 use dzoa::privacy::calibrate;
 use dzoa::reference::Optimum;
@@ -68,7 +68,9 @@ pub fn inner_loops(
                     .alpha0_times_r(*epsilon)
                 }
                 (_, Some(step)) => step.at(k),
-                (Mechanism::Scalar { .. }, None) => scalar_step(problem, k, &inner),
+                (Mechanism::Scalar { .. }, None) => {
+                    default_scalar_step(config, problem, graph, k, &inner)
+                }
                 (_, None) => default_step(config, problem, graph, k, &inner),
             };
             Ok(ZerothOrder { alpha0_times_r, ..inner })
@@ -97,13 +99,20 @@ fn default_step(
     longest * inner.lipschitz * (p * (2.0 * p).ln()).sqrt()
 }
 
-/// The step size of `scalar` where nobody gave one. Only the data term is stepped on, the rest goes through
-/// its prox; so its curvature alone bounds the step.
-fn scalar_step(problem: &Problem, k: usize, inner: &ZerothOrder) -> f64 {
+/// The step size of `scalar` where nobody gave one.
+fn default_scalar_step(
+    config: &Config,
+    problem: &Problem,
+    graph: &Graph,
+    k: usize,
+    inner: &ZerothOrder,
+) -> f64 {
     let weight = problem.sample_weight(k) * problem.agents[k].count() as f64;
+    let neighbourhood = graph.neighbourhood(k, config.network.self_loop) as f64;
+    let quadratic = config.algorithm.admm.rho * neighbourhood;
+    let step = scalar_step(weight * curvature(problem, inner), quadratic);
     let p = problem.dim() as f64;
-    let longest = SCALAR_STEP / (weight * curvature(problem, inner));
-    longest * inner.lipschitz * (p * (2.0 * p).ln()).sqrt()
+    step * inner.lipschitz * (p * (2.0 * p).ln()).sqrt()
 }
 
 /// The loss's curvature for rows in the unit ball, without looking at the data.

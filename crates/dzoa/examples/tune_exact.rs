@@ -22,12 +22,14 @@ use std::sync::Arc;
 const DELTA: f64 = 1e-5;
 const AGENTS: usize = 5;
 
+/// One data set and its optimum.
 pub struct Draw {
     problem: Problem,
     optimum: Vec<f64>,
     streams: Streams,
 }
 
+/// Data from a seed.
 pub fn draw(seed: u64) -> Draw {
     let streams = Streams::from_seed(seed);
     let data =
@@ -62,6 +64,7 @@ fn target(epsilon: f64, growth: f64) -> Target {
     Target { total_epsilon: epsilon, delta: DELTA, schedule, rows_per_person: 1 }
 }
 
+/// The error of `output`.
 pub fn output(draw: &Draw, epsilon: f64, rho: f64, rounds: u64, growth: f64) -> f64 {
     let (graph, problem) = (graph(), &draw.problem);
     let plan = |k| {
@@ -83,6 +86,8 @@ pub fn output(draw: &Draw, epsilon: f64, rho: f64, rounds: u64, growth: f64) -> 
     error(&agents.iter().map(Agent::estimate).collect::<Vec<_>>(), &draw.optimum)
 }
 
+/// What is tuned for `scalar`.
+#[allow(missing_docs)]
 pub struct ScalarSettings {
     pub rho: f64,
     pub rounds: u64,
@@ -92,6 +97,7 @@ pub struct ScalarSettings {
     pub growth: f64,
 }
 
+/// The error of `scalar`.
 pub fn scalar(draw: &Draw, epsilon: f64, settings: &ScalarSettings) -> f64 {
     let ScalarSettings { rho, rounds, inner_steps, step, clip, growth } = *settings;
     let (graph, problem) = (graph(), &draw.problem);
@@ -119,6 +125,7 @@ pub fn scalar(draw: &Draw, epsilon: f64, settings: &ScalarSettings) -> f64 {
     error(&agents.iter().map(Agent::estimate).collect::<Vec<_>>(), &draw.optimum)
 }
 
+/// The error of dp-gd.
 pub fn gradient(draw: &Draw, epsilon: f64, rounds: u64, step: f64) -> f64 {
     let sensitivity = dp_gd::sensitivity(1.0, 2000);
     let schedule = Schedule::Constant;
@@ -128,6 +135,7 @@ pub fn gradient(draw: &Draw, epsilon: f64, rounds: u64, step: f64) -> f64 {
     error(&vec![w; AGENTS], &draw.optimum)
 }
 
+/// Over draws.
 pub fn median(draws: &[Draw], error: impl Fn(&Draw) -> f64 + Sync + Send) -> f64 {
     let mut errors: Vec<f64> = draws.par_iter().map(error).collect();
     errors.sort_by(f64::total_cmp);
@@ -139,7 +147,8 @@ fn main() {
     let which = std::env::args().nth(1).unwrap_or_default();
     let count: u64 = std::env::args().nth(2).and_then(|n| n.parse().ok()).unwrap_or(8);
     let draws: Vec<Draw> = (1000..1000 + count).into_par_iter().map(draw).collect();
-    for epsilon in [0.5, 2.0, 8.0] {
+    let only: Option<f64> = std::env::args().nth(3).and_then(|e| e.parse().ok());
+    for epsilon in only.map_or(vec![0.5, 2.0, 8.0], |e| vec![e]) {
         let mut table: Vec<(f64, String)> = Vec::new();
         match which.as_str() {
             "output" => {
@@ -153,10 +162,10 @@ fn main() {
                 }
             }
             "scalar" => {
-                for rho in [0.03, 0.06] {
+                for rho in [0.01, 0.03] {
                     for (rounds, inner_steps) in [(100, 1), (200, 1)] {
-                        for step in [6.0, 8.0, 10.0] {
-                            for clip in [1.0] {
+                        for step in [10.0, 20.0] {
+                            for clip in [1.0, 2.0] {
                                 let growth = 1.0;
                                 let s =
                                     ScalarSettings { rho, rounds, inner_steps, step, clip, growth };
@@ -179,7 +188,7 @@ fn main() {
         }
         table.sort_by(|a, b| a.0.total_cmp(&b.0));
         println!("epsilon {epsilon}");
-        for (error, settings) in table.iter().take(8) {
+        for (error, settings) in table.iter().take(14) {
             println!("  {error:.5}  {settings}");
         }
     }

@@ -43,16 +43,26 @@ pub fn output_rule(samples: usize, total_epsilon: f64) -> Rule {
     Rule { rho: (0.028 / signal.cbrt()).clamp(1e-3, 10.0), rounds: 60, growth: 1.03 }
 }
 
-/// The rule for `scalar`: one look a round, many rounds, so that consensus averages the noise of the
-/// agents early. Tuned as [`output_rule`], with `-- scalar`.
-pub fn scalar_rule() -> Rule {
-    Rule { rho: 0.06, rounds: 200, growth: 1.0 }
+/// The rule for `scalar`, with the clip C: one look a round, many rounds, so that consensus averages the
+/// noise of the agents early. While noise dominates, a low clip and a firm rho pay; once the budget is large
+/// for the rows, the bias of clipping and the slowness of a firm rho do not. Tuned as [`output_rule`], with
+/// `-- scalar`.
+pub fn scalar_rule(samples: usize, total_epsilon: f64) -> (Rule, f64) {
+    let noise_dominates = samples as f64 * total_epsilon < 8000.0;
+    let (rho, clip) = if noise_dominates { (0.03, 1.0) } else { (0.01, 2.0) };
+    (Rule { rho, rounds: 100, growth: 1.0 }, clip)
 }
 
-/// The step on the data term in one look of `scalar`, as a multiple of the inverse of its curvature bound.
-/// Tuned, and longer than the worst case allows: where rows are nearly parallel, give a shorter
-/// `algorithm.step`.
-pub const SCALAR_STEP: f64 = 2.5;
+/// The step on the data term in one look of `scalar`, for a data term of at most this curvature h.
+///
+/// The Lagrangian's quadratic `q = rho |N_k|` goes through its prox, so a step contracts the distance by
+/// `|1 - step h|/(1 + 2 step q)`: it is stable while `h < 2/step + 2q`. Four fifths of the longest stable step is
+/// taken, and at most `5/h`, where more no longer helped on the tuning seeds.
+pub fn scalar_step(curvature: f64, quadratic: f64) -> f64 {
+    let excess = curvature - 2.0 * quadratic;
+    let most = 5.0 / curvature;
+    if excess > 0.0 { most.min(1.6 / excess) } else { most }
+}
 
 /// Why a mechanism cannot make its promise.
 #[derive(Clone, Debug, Error, PartialEq)]

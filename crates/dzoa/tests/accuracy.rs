@@ -5,7 +5,7 @@
 #[allow(dead_code)]
 mod experiment;
 
-use dzoa::mechanism::{SCALAR_STEP, output_rule, scalar_rule};
+use dzoa::mechanism::{output_rule, scalar_rule, scalar_step};
 use experiment::{ScalarSettings, draw, gradient, median, output, scalar};
 use rayon::prelude::*;
 
@@ -22,14 +22,14 @@ fn the_public_rules_keep_the_error_within_its_bounds() {
     for ((epsilon, most_output, most_scalar), (rounds, step)) in MOST.into_iter().zip(DP_GD) {
         let rule = output_rule(2000, epsilon);
         let by_output = median(&draws, |d| output(d, epsilon, rule.rho, rule.rounds, rule.growth));
-        let rule = scalar_rule();
+        let (rule, clip) = scalar_rule(2000, epsilon);
         let settings = ScalarSettings {
             rho: rule.rho,
             rounds: rule.rounds,
             inner_steps: 1,
-            // The curvature bound of the logistic loss is 1/4.
-            step: SCALAR_STEP / 0.25,
-            clip: 1.0,
+            // The logistic loss has curvature 1/4; the smallest neighbourhood of the graph is 3.
+            step: scalar_step(0.25, rule.rho * 3.0),
+            clip,
             growth: rule.growth,
         };
         let by_scalar = median(&draws, |d| scalar(d, epsilon, &settings));

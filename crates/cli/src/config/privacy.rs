@@ -6,9 +6,6 @@ use crate::reader::{Node, Section, Value};
 use dzoa::mechanism::Target;
 use dzoa::privacy::calibrate::Schedule;
 
-/// C where none is given: rows in the unit ball and slopes of at most one rarely give a larger quotient.
-pub const DEFAULT_CLIP: f64 = 1.0;
-
 /// `[privacy]`
 #[derive(Debug)]
 pub struct Privacy {
@@ -41,8 +38,8 @@ pub enum Mechanism {
     Scalar {
         /// The budget.
         target: Target,
-        /// C.
-        clip: f64,
+        /// C; without one, the public rule chooses.
+        clip: Option<f64>,
     },
     /// None.
     None,
@@ -142,7 +139,7 @@ impl Privacy {
                 };
                 match name {
                     "output" => Mechanism::Output { target, tolerance },
-                    _ => Mechanism::Scalar { target, clip: clip.unwrap_or(DEFAULT_CLIP) },
+                    _ => Mechanism::Scalar { target, clip },
                 }
             }
             _ => Mechanism::None,
