@@ -6,7 +6,8 @@ use std::time::Instant;
 
 const USAGE: &str = "usage: cargo xtask COMMAND
 
-  test      format check, clippy, all tests, and the timing against numpy; installs what it needs
+  test      format check, clippy, all tests, the accountants against other libraries, and the timing
+            against numpy; installs what it needs
   figures   draw the pictures of the documentation anew";
 
 type Outcome = Result<(), String>;
@@ -86,14 +87,24 @@ fn test() -> Outcome {
             "--no-deps",
         ]),
     )?;
+    crosscheck()?;
     against_numpy()
+}
+
+/// Our accountants against dp-accounting and opendp.
+fn crosscheck() -> Outcome {
+    let folder = root().join("tests/crosscheck");
+    let python = python(&folder.join("requirements.txt"))?;
+    let mut check = Command::new(python);
+    check.arg(folder.join("accountants.py")).arg("--dzoa").arg(root().join("target/release/dzoa"));
+    step("accountants against PyPI", &mut check)
 }
 
 /// One trial of the paper's example takes less than half the time of numpy, on one core.
 fn against_numpy() -> Outcome {
     const MOST: f64 = 0.5;
     println!("== timing against numpy");
-    let python = python()?;
+    let python = python(&root().join("benches/peers/requirements.txt"))?;
     let script = root().join("benches/peers/dzoa_numpy.py");
     let seconds = |json: &str| -> Result<f64, String> {
         let after = json.split("\"seconds\":").nth(1).ok_or("no `seconds` in the output")?;
@@ -129,17 +140,17 @@ fn against_numpy() -> Outcome {
     Ok(())
 }
 
-/// A Python with the peers' packages, in a virtual environment under target/.
-fn python() -> Result<PathBuf, String> {
-    let venv = root().join("target/venv");
+/// A Python with these packages, in a virtual environment of their own under target/.
+fn python(requirements: &Path) -> Result<PathBuf, String> {
+    let folder = requirements.parent().and_then(Path::file_name).unwrap_or_default();
+    let venv = root().join("target/venv").join(folder);
     let python = venv.join("bin/python");
-    let requirements = root().join("benches/peers/requirements.txt");
     if !python.exists() {
         output("python3 -m venv", Command::new("python3").args(["-m", "venv"]).arg(&venv))
             .map_err(|error| format!("{error}\nPython 3 with its venv module is needed"))?;
     }
     let mut pip = Command::new(&python);
-    pip.args(["-m", "pip", "install", "--quiet", "--requirement"]).arg(&requirements);
+    pip.args(["-m", "pip", "install", "--quiet", "--requirement"]).arg(requirements);
     output("pip install", &mut pip)?;
     Ok(python)
 }

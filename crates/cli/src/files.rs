@@ -162,6 +162,12 @@ pub fn describe(summary: &Summary, out: &Path) -> String {
     for (label, value) in report::facts(summary) {
         let _ = writeln!(text, "  {label:<28}{value}");
     }
+    if summary.final_error.is_some_and(|error| error > summary.agents as f64) {
+        text.push_str(
+            "\n  The agents ended farther from the optimum than zero is: the steps are too long (raise\n  \
+             algorithm.lipschitz, or lower algorithm.step), or the noise is too much for so few rows.\n",
+        );
+    }
     let _ = writeln!(text, "\n  privacy: {}", summary.privacy_statement());
     if summary.privacy.first().is_some_and(|entry| entry.c1_holds == Some(false)) {
         let _ = writeln!(
