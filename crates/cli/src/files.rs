@@ -61,6 +61,11 @@ pub fn write_files(
         privacy: summary.privacy_statement(),
     };
     write("model.json", &json(&model)?)?;
+    let local = serde_json::json!({
+        "sharing": "local: these values depend on private rows; each agent's entry stays with that agent",
+        "agents": &trials[0].local,
+    });
+    write("local.json", &json(&local)?)?;
     if let Some(svg) = plot::convergence(summary) {
         write("convergence.svg", &svg)?;
     }

@@ -163,8 +163,13 @@ impl Summary {
         } else {
             format!("{:.2} to {:.2} of what it needs", 1.0 / ratio.1, 1.0 / ratio.0)
         };
+        let if_gaussian = range(pick(|entry| entry.epsilon_if_measured_noise_were_gaussian))
+            .map(|(_, largest)| {
+                format!(" If that noise were Gaussian, all rounds together would cost epsilon {largest:.0}.")
+            })
+            .unwrap_or_default();
         Some(format!(
-            " It assumes noise of standard deviation {:.2e} to {:.2e}; measured: {:.2e} to {:.2e}, {verdict}.",
+            " It assumes noise of standard deviation {:.2e} to {:.2e}; measured: {:.2e} to {:.2e}, {verdict}.{if_gaussian}",
             assumed.0, assumed.1, measured.0, measured.1
         ))
     }

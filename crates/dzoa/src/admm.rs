@@ -57,6 +57,8 @@ pub struct Primal {
     pub step_raised: bool,
     /// Whether an exact solver had to finish. Depends on the data: a local value.
     pub finished_exactly: bool,
+    /// Difference quotients that were clipped: a local value, too.
+    pub clipped: u64,
 }
 
 /// A primal step that has no result.

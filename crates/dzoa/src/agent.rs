@@ -181,6 +181,7 @@ pub struct Agent {
     oracle_calls: u64,
     step_raised: bool,
     finished_exactly: u64,
+    clipped: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -208,6 +209,7 @@ impl Agent {
             oracle_calls: 0,
             step_raised: false,
             finished_exactly: 0,
+            clipped: 0,
             setup,
         }
     }
@@ -252,6 +254,7 @@ impl Agent {
                 self.oracle_calls += primal.oracle_calls;
                 self.step_raised |= primal.step_raised;
                 self.finished_exactly += u64::from(primal.finished_exactly);
+                self.clipped += primal.clipped;
                 self.outbox.extend(self.ledger.entries().last().cloned().map(Output::Persist));
                 self.send(Message::Release(primal.release.clone()));
                 self.released = Some(primal.release);
@@ -419,6 +422,11 @@ impl Agent {
     /// Rounds whose dual update is done.
     pub fn rounds_done(&self) -> u64 {
         self.rounds_done
+    }
+
+    /// Difference quotients that were clipped: a local value.
+    pub fn clipped(&self) -> u64 {
+        self.clipped
     }
 
     /// Rounds in which an exact solver had to finish: a local value.

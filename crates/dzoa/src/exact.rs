@@ -190,6 +190,7 @@ impl PrimalStep for Exact {
             oracle_calls: 0,
             step_raised: false,
             finished_exactly: true,
+            clipped: 0,
         })
     }
 }

@@ -55,6 +55,7 @@ impl PrimalStep for Output {
             oracle_calls: self.inner.map_or(0, |inner| inner.oracle_calls()),
             step_raised: false,
             finished_exactly: !certified,
+            clipped: 0,
         })
     }
 }

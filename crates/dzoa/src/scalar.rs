@@ -44,6 +44,7 @@ impl PrimalStep for Scalar {
         let features = start.len();
         let mut b = start.to_vec();
         let mut average = vec![0.0; features];
+        let mut clipped = 0;
         let mut looks = NoisyScalars::new(receipt)?;
         let mut noise = context.streams.noise(context.agent, context.round);
         let mut rng = context.streams.rng(Purpose::Directions, context.agent, context.round);
@@ -54,7 +55,12 @@ impl PrimalStep for Scalar {
             let (u1, u2) = inner.smoothing_at(t, features);
             let u2 = u2.max(self.samples.shortest_step(&b));
             let probe = Probe { point: &b, u1, u2, directions: &work.directions };
-            self.samples.clipped_means(&probe, self.clip, &mut work.scratch, &mut work.quotients);
+            clipped += self.samples.clipped_means(
+                &probe,
+                self.clip,
+                &mut work.scratch,
+                &mut work.quotients,
+            );
             looks.look(&mut work.quotients, &mut noise)?;
             // From here on everything is a function of noisy means and public values.
             let alpha = inner.step_size(t, features);
@@ -79,6 +85,7 @@ impl PrimalStep for Scalar {
             oracle_calls: inner.oracle_calls(),
             step_raised: false,
             finished_exactly: false,
+            clipped,
         })
     }
 }

@@ -175,6 +175,7 @@ impl PrimalStep for ZerothOrder {
             oracle_calls: self.oracle_calls(),
             step_raised: raised,
             finished_exactly: false,
+            clipped: 0,
         })
     }
 }

@@ -108,7 +108,7 @@ fn one_in(n: u64, rng: &mut impl CryptoRng) -> bool {
     loop {
         let random = rng.next_u64();
         if random < fair {
-            return random % n == 0;
+            return random.is_multiple_of(n);
         }
     }
 }

@@ -21,6 +21,7 @@ use dzoa::trace::{EarlyStop, Record, Recorder, mean};
 use rayon::prelude::*;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Simulates all agents and writes the files of the run.
@@ -95,6 +96,8 @@ pub struct Trial {
     pub final_error: Option<f64>,
     /// Per agent, of the first trial if it finished.
     pub noise: Vec<Noise>,
+    /// Per agent: values that depend on its rows and stay with it.
+    pub local: Vec<Local>,
     /// Per agent.
     pub promises: Vec<Promise>,
     /// Per agent.
@@ -163,12 +166,35 @@ impl Trial {
             elapsed,
             accuracy: accuracy(&problem, &mean(&estimates)),
             final_error: optimum.as_ref().and_then(|optimum| final_error(&estimates, optimum)),
+            local: agents.iter().zip(&problem.agents).map(local_values).collect(),
             noise,
             promises,
             ledgers: agents.iter().map(|agent| agent.ledger().clone()).collect(),
             optimum,
             estimates,
         })
+    }
+}
+
+/// What an agent may look at itself, and must not share.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct Local {
+    agent: String,
+    rows: usize,
+    /// Rounds in which the exact solver had to finish after the zeroth-order loop.
+    finished_exactly: u64,
+    /// Share of the per-sample difference quotients that `scalar` clipped.
+    clipped_fraction: f64,
+}
+
+fn local_values((agent, samples): (&Agent, &Arc<Samples>)) -> Local {
+    // Half of the values asked for are differences; each is taken for every sample.
+    let quotients = agent.oracle_calls() / 2 * samples.count() as u64;
+    Local {
+        agent: agent.name().into(),
+        rows: samples.count(),
+        finished_exactly: agent.finished_exactly(),
+        clipped_fraction: agent.clipped() as f64 / quotients.max(1) as f64,
     }
 }
 

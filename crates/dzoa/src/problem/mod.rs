@@ -241,8 +241,15 @@ pub trait PerSample: Objective {
     fn total_weight(&self) -> f64;
 
     /// `out[j]` = mean over the samples of the j-th difference quotient clipped to `[-clip, clip]`. A
-    /// quotient that is not a number counts as 0: clamping would keep it.
-    fn clipped_means(&self, probe: &Probe<'_>, clip: f64, scratch: &mut Scratch, out: &mut [f64]);
+    /// quotient that is not a number counts as 0: clamping would keep it. Returns how many quotients were
+    /// clipped, which depends on the data: a local value.
+    fn clipped_means(
+        &self,
+        probe: &Probe<'_>,
+        clip: f64,
+        scratch: &mut Scratch,
+        out: &mut [f64],
+    ) -> u64;
 }
 
 impl EmpiricalRisk {
@@ -266,7 +273,14 @@ impl PerSample for EmpiricalRisk {
         self.weight * self.samples.count() as f64
     }
 
-    fn clipped_means(&self, probe: &Probe<'_>, clip: f64, scratch: &mut Scratch, out: &mut [f64]) {
+    fn clipped_means(
+        &self,
+        probe: &Probe<'_>,
+        clip: f64,
+        scratch: &mut Scratch,
+        out: &mut [f64],
+    ) -> u64 {
+        let mut clipped = 0;
         let Probe { u1, u2, directions, .. } = *probe;
         let count = directions.count();
         self.project(probe, scratch);
@@ -279,11 +293,14 @@ impl PerSample for EmpiricalRisk {
             self.loss.add_differences(Sample { z, y, u1, u2, first, second }, &mut scratch.here);
             for (out, difference) in out.iter_mut().zip(&scratch.here) {
                 let quotient = difference / u2;
-                *out += if quotient.is_nan() { 0.0 } else { quotient.clamp(-clip, clip) };
+                let kept = if quotient.is_nan() { 0.0 } else { quotient.clamp(-clip, clip) };
+                clipped += u64::from(kept != quotient);
+                *out += kept;
             }
         }
         let samples = self.samples.count() as f64;
         out.iter_mut().for_each(|out| *out /= samples);
+        clipped
     }
 }
 
