@@ -89,20 +89,28 @@ pub enum Command {
     },
 }
 
-/// Flags of `dzoa run`.
+/// A config, where to write, and how to print: what every command on a config takes.
 #[derive(Debug, Args)]
-pub struct RunArgs {
+pub struct ConfigArgs {
     /// The config; without one, the paper's example
     pub config: Option<PathBuf>,
     /// Change one value of the config: a.b.c=value (TOML if it parses, else a string)
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,
-    /// Where to write [default: runs/NAME, numbered if that exists]
+    /// Where to write [default: below runs/, named after the config, numbered if that exists]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Print summary.json on stdout, and nothing else there
+    /// Print the result as one JSON object on stdout, and nothing else there
     #[arg(long)]
     pub json: bool,
+}
+
+/// Flags of `dzoa run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// Config and output.
+    #[command(flatten)]
+    pub common: ConfigArgs,
     /// Charge the ledgers in DIR, one per agent: they go on from what earlier runs spent
     #[arg(long, value_name = "DIR")]
     pub ledger: Option<PathBuf>,
@@ -117,17 +125,9 @@ pub struct RunArgs {
 /// Flags of `dzoa audit`.
 #[derive(Debug, Args)]
 pub struct AuditArgs {
-    /// The config; without one, the paper's example
-    pub config: Option<PathBuf>,
-    /// Change one value of the config: a.b.c=value
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    pub sets: Vec<String>,
-    /// Where to write [default: runs/NAME-audit, numbered if that exists]
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// Print audit.json on stdout, and nothing else there
-    #[arg(long)]
-    pub json: bool,
+    /// Config and output.
+    #[command(flatten)]
+    pub common: ConfigArgs,
     /// Runs under each of the two data sets
     #[arg(long, default_value_t = 2000, value_parser = count)]
     pub trials: usize,

@@ -29,7 +29,7 @@ fn sensitivity(config: &Config, problem: &Problem, graph: &Graph, k: usize) -> f
 }
 
 /// The inner loop of every agent, its step size from Corollary 1 (`intrinsic`), from the config, or
-/// from the stability rule of [`default_step`].
+/// from a stability rule.
 pub fn inner_loops(
     config: &Config,
     problem: &Problem,
@@ -68,61 +68,49 @@ pub fn inner_loops(
                     .alpha0_times_r(*epsilon)
                 }
                 (_, Some(step)) => step.at(k),
-                (Mechanism::Scalar { .. }, None) => {
-                    default_scalar_step(config, problem, graph, k, &inner)
+                (mechanism, None) => {
+                    let (data, quadratic) = curvatures(config, problem, graph, k, &inner);
+                    let longest = match mechanism {
+                        Mechanism::Scalar { .. } => scalar_step(data, quadratic),
+                        _ => stable_step(data + 2.0 * quadratic, problem.dim(), inner.directions),
+                    };
+                    first_step(longest, &inner, problem.dim())
                 }
-                (_, None) => default_step(config, problem, graph, k, &inner),
             };
             Ok(ZerothOrder { alpha0_times_r, ..inner })
         })
         .collect()
 }
 
-/// The step size where nobody gave one: the first step is the longest that is stable.
-///
-/// For a quadratic of curvature h the two-point estimate with J directions in P dimensions contracts
-/// for steps below `2/(h (1 + (P + 1)/J))`; half of that is taken. h is bounded without looking at the
-/// data: `2 rho |N_k|` from the Lagrangian, and the loss's curvature for rows in the unit ball.
-fn default_step(
+/// The first step where nobody gave one: for a quadratic of curvature h the two-point estimate with J
+/// directions in P dimensions contracts for steps below `2/(h (1 + (P + 1)/J))`; half of that is taken.
+fn stable_step(curvature: f64, features: usize, directions: usize) -> f64 {
+    1.0 / (curvature * (1.0 + (features as f64 + 1.0) / directions as f64))
+}
+
+/// Bounds on the curvature of the data term, for rows in the unit ball and without looking at them, and
+/// `rho |N_k|`.
+fn curvatures(
     config: &Config,
     problem: &Problem,
     graph: &Graph,
     k: usize,
     inner: &ZerothOrder,
-) -> f64 {
-    let weight = problem.sample_weight(k) * problem.agents[k].count() as f64;
-    let neighbourhood = graph.neighbourhood(k, config.network.self_loop) as f64;
-    let data = weight * curvature(problem, inner);
-    let curvature = 2.0 * config.algorithm.admm.rho * neighbourhood + data;
-    let p = problem.dim() as f64;
-    let longest = 1.0 / (curvature * (1.0 + (p + 1.0) / inner.directions as f64));
-    longest * inner.lipschitz * (p * (2.0 * p).ln()).sqrt()
-}
-
-/// The step size of `scalar` where nobody gave one.
-fn default_scalar_step(
-    config: &Config,
-    problem: &Problem,
-    graph: &Graph,
-    k: usize,
-    inner: &ZerothOrder,
-) -> f64 {
-    let weight = problem.sample_weight(k) * problem.agents[k].count() as f64;
-    let neighbourhood = graph.neighbourhood(k, config.network.self_loop) as f64;
-    let quadratic = config.algorithm.admm.rho * neighbourhood;
-    let step = scalar_step(weight * curvature(problem, inner), quadratic);
-    let p = problem.dim() as f64;
-    step * inner.lipschitz * (p * (2.0 * p).ln()).sqrt()
-}
-
-/// The loss's curvature for rows in the unit ball, without looking at the data.
-fn curvature(problem: &Problem, inner: &ZerothOrder) -> f64 {
-    match problem.loss.name() {
+) -> (f64, f64) {
+    let loss = match problem.loss.name() {
         "squared" => 2.0,
         "logistic" => 0.25,
         // Kinks are smoothed over the width u1: a slope change of at most 2 c1 over it.
         _ => 1.0_f64.max(problem.loss.lipschitz().unwrap_or(1.0) / inner.smoothing),
-    }
+    };
+    let weight = problem.sample_weight(k) * problem.agents[k].count() as f64;
+    let neighbourhood = graph.neighbourhood(k, config.network.self_loop) as f64;
+    (weight * loss, config.algorithm.admm.rho * neighbourhood)
+}
+
+/// `alpha_0 R` for which the first step of the inner loop has this length.
+fn first_step(length: f64, inner: &ZerothOrder, features: usize) -> f64 {
+    length / ZerothOrder { alpha0_times_r: 1.0, ..*inner }.step_size(1, features)
 }
 
 /// One agent's noise after the last round, as the claim assumes it and as it is.

@@ -53,17 +53,11 @@ struct Control {
 
 /// Runs the attack and its controls.
 pub fn audit(args: &AuditArgs) -> Result<()> {
-    let mut config = Config::load(args.config.as_deref(), &args.sets)?;
-    let out = files::output_directory(args.out.as_deref(), &format!("{}-audit", config.name))?;
-    let streams = match config.run.seed {
-        Some(seed) => Streams::from_seed(seed),
-        None => Streams::from_os()
-            .map_err(|error| Error::run(format!("the operating system has no entropy: {error}")))?,
-    };
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(config.run.threads)
-        .build()
-        .map_err(|error| Error::run(format!("cannot start threads: {error}")))?;
+    let mut config = Config::load(args.common.config.as_deref(), &args.common.sets)?;
+    let out =
+        files::output_directory(args.common.out.as_deref(), &format!("{}-audit", config.name))?;
+    let streams = config.streams()?;
+    let pool = config.thread_pool()?;
     let instances = Instances::prepare(&config, &streams)?;
     agents::apply_public_rule(&mut config, &instances);
     let rounds = args.rounds.unwrap_or(match config.privacy.mechanism {
@@ -165,7 +159,11 @@ pub fn audit(args: &AuditArgs) -> Result<()> {
         "audit.svg",
         &plot::scores(&scores, finding.threshold, report.verdict),
     )?;
-    if args.json { super::print_json(&report) } else { super::print(&describe(&report, &out)) }
+    if args.common.json {
+        super::print_json(&report)
+    } else {
+        super::print(&describe(&report, &out))
+    }
 }
 
 /// What the mechanism claims about the rounds that the attacker sees.

@@ -26,17 +26,10 @@ use std::time::{Duration, Instant};
 
 /// Simulates all agents and writes the files of the run.
 pub fn run(args: &RunArgs) -> Result<()> {
-    let mut config = Config::load(args.config.as_deref(), &args.sets)?;
-    let out = output_directory(args.out.as_deref(), &config.name)?;
-    let streams = match config.run.seed {
-        Some(seed) => Streams::from_seed(seed),
-        None => Streams::from_os()
-            .map_err(|error| Error::run(format!("the operating system has no entropy: {error}")))?,
-    };
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(config.run.threads)
-        .build()
-        .map_err(|error| Error::run(format!("cannot start threads: {error}")))?;
+    let mut config = Config::load(args.common.config.as_deref(), &args.common.sets)?;
+    let out = output_directory(args.common.out.as_deref(), &config.name)?;
+    let streams = config.streams()?;
+    let pool = config.thread_pool()?;
     let instances = Instances::prepare(&config, &streams)?;
     agents::apply_public_rule(&mut config, &instances);
     check_agents(&config, &instances)?;
@@ -62,7 +55,7 @@ pub fn run(args: &RunArgs) -> Result<()> {
 
     let summary = summarise(&config, &instances, &trials);
     write_files(&out, &config, &instances, &trials, &summary)?;
-    if args.json {
+    if args.common.json {
         super::print_json(&summary)?;
     } else {
         super::print(&describe(&summary, &out))?;

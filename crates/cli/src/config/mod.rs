@@ -15,6 +15,7 @@ pub use problem::ProblemSpec;
 use crate::error::{Error, Result};
 use crate::reader::{FromNode, Node, Section};
 use crate::schema::Schema;
+use dzoa::streams::Streams;
 use std::path::{Path, PathBuf};
 
 /// The built-in config: the paper's example.
@@ -69,6 +70,24 @@ impl Config {
             node.set(assignment)?;
         }
         Self::read(&node, base)
+    }
+
+    /// The root of the run's randomness: its seed, or the operating system's entropy.
+    pub fn streams(&self) -> Result<Streams> {
+        match self.run.seed {
+            Some(seed) => Ok(Streams::from_seed(seed)),
+            None => Streams::from_os().map_err(|error| {
+                Error::run(format!("the operating system has no entropy: {error}"))
+            }),
+        }
+    }
+
+    /// As many threads as the config asks for.
+    pub fn thread_pool(&self) -> Result<rayon::ThreadPool> {
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(self.run.threads)
+            .build()
+            .map_err(|error| Error::run(format!("cannot start threads: {error}")))
     }
 
     fn read(node: &Node, base: PathBuf) -> Result<Self> {
