@@ -112,9 +112,13 @@ pub fn facts(summary: &Summary) -> Vec<(&'static str, String)> {
         facts.push(("objective", format!("{objective:.9}")));
     }
     if let Some(optimum) = summary.optimum {
-        let gap = summary.optimum_gap.map_or("no certificate".into(), |gap| {
-            format!("certified to {:.0e}", gap.max(f64::MIN_POSITIVE))
-        });
+        let known =
+            |label: &str, value: f64| format!("{label} {:.0e}", value.max(f64::EPSILON * 1e-4));
+        let gap = match (summary.optimum_gap, summary.optimum_stationarity) {
+            (Some(gap), _) => known("certified to", gap),
+            (None, Some(stationarity)) => known("stationary to", stationarity),
+            (None, None) => "no certificate".into(),
+        };
         facts.push(("centralised optimum", format!("{optimum:.9} ({gap})")));
     }
     if let Some(consensus) = summary.consensus {

@@ -53,6 +53,8 @@ pub struct Summary {
     pub optimum: Option<f64>,
     /// Largest duality gap of the reference over trials.
     pub optimum_gap: Option<f64>,
+    /// Largest violation of stationarity over trials: what is known where a free intercept leaves no gap.
+    pub optimum_stationarity: Option<f64>,
     /// Largest distance of an agent from the mean of the agents, first trial.
     pub consensus: Option<f64>,
     /// One array per agent, first trial.

@@ -56,6 +56,11 @@ pub fn summarise(config: &Config, instances: &Instances, trials: &[Trial]) -> Su
         accuracies: trials.iter().filter_map(|trial| trial.accuracy).collect(),
         objective: average(trials.iter().map(|trial| trial.objective).collect()),
         optimum: optima.and_then(average),
+        optimum_stationarity: trials
+            .iter()
+            .map(|trial| Some(trial.optimum.as_ref()?.certificate.stationarity))
+            .collect::<Option<Vec<f64>>>()
+            .and_then(|all| finite(all.into_iter().fold(0.0, f64::max))),
         optimum_gap: gaps.and_then(|gaps| finite(gaps.into_iter().fold(0.0, f64::max))),
         consensus: finite(consensus.fold(0.0, f64::max)),
         coefficients: first.estimates.clone(),
