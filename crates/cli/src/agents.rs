@@ -4,7 +4,7 @@ use crate::config::{Average, Config, Mechanism, Solver};
 use crate::error::{Error, Result};
 use crate::instance::Instances;
 use dzoa::agent;
-use dzoa::mechanism::{output_rule, plan_output, plan_scalar, scalar_rule};
+use dzoa::mechanism::{NoGuarantee, output_rule, plan_output, plan_scalar, scalar_rule};
 use dzoa::output::Output;
 use dzoa::prelude::*;
 use dzoa::privacy::{Event, Ledger};
@@ -86,7 +86,7 @@ pub fn promises(config: &Config, problem: &Problem, graph: &Graph) -> Result<Vec
                 let plan = plan_output(problem, k, (rho, neighbourhood), rounds, *tolerance, target)
                     .map_err(|error| {
                         Error::input(format!("`privacy.mechanism` is `output`, but {error}"))
-                            .hint("for regression use loss = \"huber\" or \"absolute\"; or the mechanism `scalar`, which clips")
+                            .hint(output_hint(&error))
                     })?;
                 Ok(Promise { sensitivity: plan.sensitivity, tau: plan.tau, events: plan.events })
             }
@@ -96,11 +96,25 @@ pub fn promises(config: &Config, problem: &Problem, graph: &Graph) -> Result<Vec
                 };
                 let looks = (inner.directions, inner.inner_steps);
                 let samples = problem.agents[k].count();
-                let (sensitivity, events) = plan_scalar(clip_of(*clip), looks, samples, rounds, target);
+                let (sensitivity, events) =
+                    plan_scalar(clip_of(*clip), looks, samples, rounds, target).map_err(|error| {
+                        Error::input(format!("`privacy.mechanism` is `scalar`, but {error}"))
+                            .hint("raise privacy.total_epsilon, or take fewer rounds and inner steps")
+                    })?;
                 Ok(Promise { sensitivity, tau: 0.0, events })
             }
         })
         .collect()
+}
+
+fn output_hint(error: &NoGuarantee) -> &'static str {
+    match error {
+        NoGuarantee::NoLipschitz(_) => {
+            "for regression use loss = \"huber\" or \"absolute\"; or the mechanism `scalar`, which clips"
+        }
+        NoGuarantee::Tolerance { .. } => "raise privacy.tolerance, or algorithm.rho",
+        NoGuarantee::BudgetTooSmall { .. } => "raise privacy.total_epsilon, or take fewer rounds",
+    }
 }
 
 /// The agents of a run. `inner` is empty for the exact solver; `ledgers` may be.

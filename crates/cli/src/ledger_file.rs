@@ -58,6 +58,11 @@ impl LedgerFile {
         let mut new = Self { path: path.into(), file, ledger };
         let header = serde_json::to_string(new.ledger.header().expect("a new ledger has a header"));
         new.write(&header.map_err(|error| Error::run(error.to_string()))?)?;
+        // The name must survive a power failure, too, or the next run would start from nothing.
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        File::open(parent.unwrap_or(Path::new(".")))
+            .and_then(|directory| directory.sync_all())
+            .map_err(|error| Error::run(format!("{shown}: cannot be made durable: {error}")))?;
         Ok(new)
     }
 

@@ -130,7 +130,12 @@ impl Summary {
                 first.delta.unwrap_or_default(),
             ),
             dzoa::privacy::Claim::None if first.epsilon_exact.is_some() => format!(
-                "NONE: the run is seeded, for tests: whoever knows the seed can subtract the noise. Without a seed it would be exact: epsilon {:.3} at delta {:e}.",
+                "NONE: {}. One unseeded trial would be exact: epsilon {:.3} at delta {:e}.",
+                if self.seeded {
+                    "the run is seeded, for tests: whoever knows the seed can subtract the noise"
+                } else {
+                    "several trials release about the same rows that often"
+                },
                 self.largest_epsilon().unwrap_or(f64::INFINITY),
                 first.delta.unwrap_or_default(),
             ),

@@ -110,7 +110,7 @@ pub fn scalar(draw: &Draw, epsilon: f64, settings: &ScalarSettings) -> f64 {
         ..Default::default()
     };
     let looks = (inner.directions, inner_steps);
-    let (_, events) = plan_scalar(clip, looks, 2000, rounds, &target(epsilon, growth));
+    let (_, events) = plan_scalar(clip, looks, 2000, rounds, &target(epsilon, growth)).unwrap();
     let releases = Releases {
         events: vec![events; AGENTS],
         ledgers: vec![],
@@ -130,7 +130,9 @@ pub fn gradient(draw: &Draw, epsilon: f64, rounds: u64, step: f64) -> f64 {
     let sensitivity = dp_gd::sensitivity(1.0, 2000);
     let schedule = Schedule::Constant;
     let events: Arc<[_]> =
-        discrete_gaussian_events(sensitivity, (epsilon, DELTA), (10, 1), rounds, schedule).into();
+        discrete_gaussian_events(sensitivity, (epsilon, DELTA), (10, 1), rounds, schedule)
+            .unwrap()
+            .into();
     let w = DpGd { rounds, step }.run(&draw.problem, &vec![events; AGENTS], &draw.streams).unwrap();
     error(&vec![w; AGENTS], &draw.optimum)
 }

@@ -239,6 +239,8 @@ impl Agent {
                 return self.finish(Status::BudgetExhausted { agent, rounds, reason });
             }
         };
+        // What was charged is kept even if the step fails: its failure may say something, too.
+        self.outbox.extend(self.ledger.entries().last().cloned().map(Output::Persist));
         let lagrangian = self.state.lagrangian(settings, objective);
         let zero;
         let start = if settings.warm_start {
@@ -255,7 +257,6 @@ impl Agent {
                 self.step_raised |= primal.step_raised;
                 self.finished_exactly += u64::from(primal.finished_exactly);
                 self.clipped += primal.clipped;
-                self.outbox.extend(self.ledger.entries().last().cloned().map(Output::Persist));
                 self.send(Message::Release(primal.release.clone()));
                 self.released = Some(primal.release);
                 self.phase = Phase::Waiting;

@@ -86,7 +86,8 @@ impl Exact {
         }
         // Rounding may leave a tiny negative gap; it proves nothing smaller than this.
         let rounding = 1e-15 * (1.0 + lagrangian.value(b).abs());
-        (gap.max(0.0) + rounding).sqrt() / q.sqrt()
+        let distance = (gap.max(0.0) + rounding).sqrt() / q.sqrt();
+        if gap.is_nan() { f64::INFINITY } else { distance }
     }
 
     /// The minimiser and a certified bound on the distance to it.

@@ -70,6 +70,14 @@ pub enum NoGuarantee {
     /// The loss has no c1.
     #[error("the {0} loss has an unbounded gradient: no sensitivity exists")]
     NoLipschitz(&'static str),
+    /// The budget is finer than the grid of the noise.
+    #[error(
+        "a total epsilon of {epsilon:e} over so many releases is finer than the grid of the noise"
+    )]
+    BudgetTooSmall {
+        /// Asked for.
+        epsilon: f64,
+    },
     /// The tolerance cannot be certified in double precision.
     #[error(
         "a tolerance of {tolerance:.1e} cannot be certified in double precision (at least {least:.1e})"
@@ -124,7 +132,8 @@ pub fn plan_output(
         (problem.dim(), 1),
         rounds,
         target.schedule,
-    );
+    )
+    .ok_or(NoGuarantee::BudgetTooSmall { epsilon: target.total_epsilon })?;
     Ok(OutputPlan { tau, sensitivity, events: events.into() })
 }
 
@@ -136,7 +145,7 @@ pub fn plan_scalar(
     samples: usize,
     rounds: u64,
     target: &Target,
-) -> (f64, Arc<[Event]>) {
+) -> Result<(f64, Arc<[Event]>), NoGuarantee> {
     let sensitivity =
         target.rows_per_person as f64 * scalar::sensitivity(clip, directions, samples);
     let budget = (target.total_epsilon, target.delta);
@@ -146,6 +155,7 @@ pub fn plan_scalar(
         (directions, inner_steps),
         rounds,
         target.schedule,
-    );
-    (sensitivity, events.into())
+    )
+    .ok_or(NoGuarantee::BudgetTooSmall { epsilon: target.total_epsilon })?;
+    Ok((sensitivity, events.into()))
 }

@@ -91,6 +91,19 @@ proptest! {
     }
 
     #[test]
+    fn a_gap_is_never_hidden_by_underflow(z in -800.0..800.0f64, other in -800.0..800.0f64, y in -3.0..3.0f64) {
+        // A certificate of zero for a point that is far away would break a guarantee.
+        for loss in losses() {
+            let y = target(&*loss, y);
+            let a = loss.slope(other, y);
+            let gap = loss.fenchel_gap(z, a, y);
+            let bregman = loss.value(z, y) - loss.value(other, y) - a * (z - other);
+            let rounding = 1e-12 * (1.0 + z.abs() + other.abs()).powi(2);
+            prop_assert!(gap >= bregman - rounding && gap <= bregman + rounding, "{}: {gap} {bregman}", loss.name());
+        }
+    }
+
+    #[test]
     fn the_dual_step_solves_its_equation(w in -8.0..8.0f64, kappa in 1e-3..50.0f64, y in -3.0..3.0f64) {
         for loss in losses() {
             let y = target(&*loss, y);
@@ -230,6 +243,25 @@ fn the_exact_step_is_certified_for_every_loss_and_regulariser() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn duals_of_a_far_away_round_do_not_certify_a_wrong_point() {
+    // All rows alike; the linear part throws the minimiser from 0 to 60 and back. The duals of the round
+    // at 60 are tiny, and must not pass for those of the last round.
+    let rows = Rows::dense(1, vec![1.0; 200]).unwrap();
+    let samples = Arc::new(Samples::new(rows, vec![1.0; 200]).unwrap());
+    let risk = EmpiricalRisk { samples, loss: Arc::new(Logistic), weight: 1.0 / 200.0 };
+    let penalty = Penalty { regularizer: Regularizer::None, weight: 0.0, penalized: 1 };
+    let objective = LocalObjective { data: Arc::new(risk.clone()), penalty };
+    let mut warm = Exact::new(risk.clone(), Some(1e-8)).until_certified();
+    for centre in [0.0, 60.0, 0.0] {
+        let linear = vec![-2.0 * 0.09 * centre];
+        let lagrangian = Lagrangian { objective: &objective, linear, quadratic: 0.09 };
+        let (b, _) = warm.solve(&lagrangian).unwrap();
+        let (cold, _) = Exact::new(risk.clone(), Some(1e-8)).solve(&lagrangian).unwrap();
+        assert!((b[0] - cold[0]).abs() <= 2e-8, "{} {}", b[0], cold[0]);
     }
 }
 

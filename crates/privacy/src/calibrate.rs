@@ -157,12 +157,13 @@ impl Schedule {
 }
 
 /// The events of a whole run of vector releases with discrete Gaussian noise, such that all of them
-/// together are `(epsilon, delta)`-DP: exact, never above the target, and less than 0.1 % below.
+/// together are `(epsilon, delta)`-DP: exact, never above the target, and less than 0.1 % below. `None` for
+/// budgets so small that rounding to the grid alone would exceed them.
 ///
 /// ```
 /// use dzoa_privacy::calibrate::{Schedule, discrete_gaussian_events};
 /// use dzoa_privacy::{Accountant, ExactGaussian};
-/// let events = discrete_gaussian_events(0.01, (2.0, 1e-6), (10, 1), 50, Schedule::Growth(1.03));
+/// let events = discrete_gaussian_events(0.01, (2.0, 1e-6), (10, 1), 50, Schedule::Growth(1.03)).unwrap();
 /// let mut total = ExactGaussian::default();
 /// events.iter().for_each(|event| total.compose(event).unwrap());
 /// assert!(total.epsilon(1e-6) <= 2.0 && total.epsilon(1e-6) > 1.998);
@@ -173,10 +174,11 @@ pub fn discrete_gaussian_events(
     (coordinates, looks): (usize, usize),
     rounds: u64,
     schedule: Schedule,
-) -> Vec<Event> {
+) -> Option<Vec<Event>> {
     // The grid costs a little in sensitivity and delta: aim just below, and check.
-    let mut mu = gaussian::mu(epsilon, delta) * (1.0 - 1e-9);
-    loop {
+    let most = gaussian::mu(epsilon, delta) * (1.0 - 1e-9);
+    let mut mu = most;
+    while mu > 0.5 * most {
         let events: Vec<Event> = schedule
             .shares(rounds)
             .into_iter()
@@ -189,10 +191,11 @@ pub fn discrete_gaussian_events(
         let mut total = ExactGaussian::default();
         let composed = events.iter().try_for_each(|event| total.compose(event));
         if composed.is_ok() && total.epsilon(delta) <= epsilon {
-            return events;
+            return Some(events);
         }
         mu *= 1.0 - 1e-5;
     }
+    None
 }
 
 /// The noise of each of `releases` Gaussian releases of this sensitivity such that all of them

@@ -97,6 +97,8 @@ pub struct Ledger {
     header: Option<Header>,
     entries: Vec<Entry>,
     spent: ExactGaussian,
+    /// Whether something was charged that `spent` has no theory for.
+    unpriced: bool,
     head: [u8; 32],
 }
 
@@ -119,10 +121,10 @@ impl Ledger {
 
     /// Writes the event down and hands out the one receipt for it; refuses before anything changes.
     pub fn charge(&mut self, event: Event, note: &str) -> Result<Receipt, Refused> {
-        let mut spent = self.spent.clone();
+        let (mut spent, mut unpriced) = (self.spent.clone(), self.unpriced);
         match (spent.compose(&event), self.budget()) {
             // A nominal release has no price. Where a budget must be kept, it is refused.
-            (Err(_), None) => {}
+            (Err(_), None) => unpriced = true,
             (Err(unsupported), Some(_)) => return Err(unsupported.into()),
             (Ok(()), budget) => {
                 if let Some(budget) = budget {
@@ -138,7 +140,7 @@ impl Ledger {
         let mut entry = Entry { index, note: note.into(), event, hash: String::new() };
         self.head = link(self.head, &entry);
         entry.hash = hex(&self.head);
-        self.spent = spent;
+        (self.spent, self.unpriced) = (spent, unpriced);
         self.entries.push(entry);
         Ok(Receipt { event })
     }
@@ -156,8 +158,11 @@ impl Ledger {
                 return Err(Tampered { index });
             }
             // What was charged stays charged, even if today's rules would refuse it.
-            if ledger.spent.compose(&entry.event).is_err() && ledger.budget().is_some() {
-                return Err(Tampered { index });
+            if ledger.spent.compose(&entry.event).is_err() {
+                if ledger.budget().is_some() {
+                    return Err(Tampered { index });
+                }
+                ledger.unpriced = true;
             }
             ledger.head = head;
             ledger.entries.push(entry);
@@ -168,8 +173,8 @@ impl Ledger {
     /// Total epsilon spent at this delta, exactly; infinite once something was not protected.
     pub fn epsilon(&self, delta: f64) -> f64 {
         match self.claim() {
-            Claim::Exact => self.spent.epsilon(delta),
             _ if self.entries.is_empty() => 0.0,
+            Claim::Exact if !self.unpriced => self.spent.epsilon(delta),
             _ => f64::INFINITY,
         }
     }

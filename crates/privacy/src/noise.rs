@@ -11,8 +11,9 @@ use rand::CryptoRng;
 const LOG2_SIGMA: u32 = 32;
 /// The grid as a fraction of sigma.
 pub const STEP_OF_SIGMA: f64 = 1.0 / (1u64 << LOG2_SIGMA) as f64;
-/// Values beyond this many steps are clamped before noise is added (1-Lipschitz, so sound).
-const LARGEST: f64 = (1u64 << 60) as f64;
+/// Values beyond this many steps (a million sigma) are clamped before noise is added: 1-Lipschitz, so
+/// sound, and below it the division by the step is exact to less than a step.
+const LARGEST: f64 = (1u64 << 52) as f64;
 
 /// The step of the grid for noise of this size.
 pub fn step(sigma: f64) -> f64 {

@@ -17,7 +17,8 @@ fn a_budget_is_met_from_below_to_a_thousandth() {
                             shape,
                             rounds,
                             schedule,
-                        );
+                        )
+                        .unwrap();
                         assert_eq!(events.len() as u64, rounds);
                         let (mut exact, mut zcdp) =
                             (ExactGaussian::default(), ZeroConcentrated::default());
@@ -35,4 +36,10 @@ fn a_budget_is_met_from_below_to_a_thousandth() {
             }
         }
     }
+}
+
+#[test]
+fn a_budget_below_the_grid_is_refused_and_does_not_hang() {
+    let tiny = discrete_gaussian_events(1.0, (1e-9, 1e-9), (1000, 1000), 1000, Schedule::Constant);
+    assert!(tiny.is_none());
 }

@@ -105,4 +105,9 @@ fn a_nominal_release_has_no_price_and_is_refused_where_a_budget_must_be_kept() {
     let mut free = Ledger::default();
     free.charge(nominal, "").unwrap();
     assert_eq!(free.epsilon(1e-6), f64::INFINITY);
+    // A release that this accountant cannot price is not counted as free.
+    let mut sampled = Ledger::default();
+    let event = Event::SubsampledGaussian { sensitivity: 1.0, sigma: 5.0, batch: 1, samples: 9 };
+    sampled.charge(event, "").unwrap();
+    assert_eq!(sampled.epsilon(1e-6), f64::INFINITY);
 }

@@ -281,6 +281,10 @@ impl PerSample for EmpiricalRisk {
         out: &mut [f64],
     ) -> u64 {
         let mut clipped = 0;
+        // Whole multiples of C/grid are added, exactly: in a sum of plain floats one replaced summand
+        // changes the rounding of all that follow, and so the sensitivity.
+        let grid =
+            if self.samples.count() <= 1 << 22 { (1u64 << 31) as f64 } else { (1u64 << 20) as f64 };
         let Probe { u1, u2, directions, .. } = *probe;
         let count = directions.count();
         self.project(probe, scratch);
@@ -295,11 +299,11 @@ impl PerSample for EmpiricalRisk {
                 let quotient = difference / u2;
                 let kept = if quotient.is_nan() { 0.0 } else { quotient.clamp(-clip, clip) };
                 clipped += u64::from(kept != quotient);
-                *out += kept;
+                *out += (kept / clip * grid).round();
             }
         }
         let samples = self.samples.count() as f64;
-        out.iter_mut().for_each(|out| *out /= samples);
+        out.iter_mut().for_each(|out| *out *= clip / (grid * samples));
         clipped
     }
 }

@@ -76,13 +76,24 @@ impl Loss for Logistic {
     }
 
     fn fenchel_gap(&self, z: f64, a: f64, y: f64) -> f64 {
-        // The relative entropy of two coins.
+        // The relative entropy of two coins: p ln(p/s) + (1-p) ln((1-p)/(1-s)). Near each other the
+        // quotients go through ln_1p; far apart their logarithms are subtracted, which no underflow spoils.
         let p = (-y * a).clamp(0.0, 1.0);
         let (s, not_s) = (sigmoid(-y * z), sigmoid(y * z));
         let excess = p - s;
-        let heads = if p > 0.0 { p * (excess / s).ln_1p() } else { 0.0 };
-        let tails = if p < 1.0 { (1.0 - p) * (-excess / not_s).ln_1p() } else { 0.0 };
-        (heads + tails).max(0.0)
+        let term = |p: f64, excess: f64, s: f64, ln_s: f64| {
+            if p == 0.0 {
+                0.0
+            } else if excess.abs() < 0.5 * s {
+                p * (excess / s).ln_1p()
+            } else {
+                p * (p.ln() - ln_s)
+            }
+        };
+        let gap =
+            term(p, excess, s, -softplus(y * z)) + term(1.0 - p, -excess, not_s, -softplus(-y * z));
+        // A certificate must never come from a number that is none.
+        if gap.is_nan() { f64::INFINITY } else { gap.max(0.0) }
     }
 
     fn epigraph(&self, _y: f64) -> Option<Epigraph> {
