@@ -87,7 +87,7 @@ proptest! {
             let choice = choices.next().unwrap() as usize;
             let (to, message) = mail[choice % mail.len()].clone();
             agents[to].handle(message).unwrap();
-            if choice % 3 > 0 {
+            if !choice.is_multiple_of(3) {
                 mail.swap_remove(choice % mail.len());
             }
         }
