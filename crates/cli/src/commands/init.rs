@@ -22,8 +22,10 @@ pub fn init(dir: &Path) -> Result<()> {
                 .hint("give another directory: dzoa init my-study"));
         }
     }
-    std::fs::create_dir_all(dir)
-        .map_err(|error| Error::input(format!("{}: {error}", dir.display())))?;
+    std::fs::create_dir_all(dir).map_err(|error| {
+        Error::input(format!("{}: cannot be made: {error}", dir.display()))
+            .hint("give a directory that you may write to")
+    })?;
     let mut text = String::new();
     for (name, content) in files {
         let path = dir.join(name);
