@@ -1,5 +1,5 @@
 //! What an exact guarantee costs: L1 logistic regression, K = 5 on the paper's graph, N_k = 2000, P = 10,
-//! delta 1e-5, settings from the public rules. Seeds 1 to 20; the rules were tuned on seeds from 1000 up.
+//! delta 1e-5, settings from the public rules. Seeds 2001 to 2020, first run when the rules were final; the rules were tuned on seeds from 1000 up.
 
 #[path = "../examples/tune_exact.rs"]
 #[allow(dead_code)]
@@ -17,7 +17,7 @@ const DP_GD: [(u64, f64); 3] = [(100, 1.0), (100, 3.0), (100, 3.0)];
 
 #[test]
 fn the_public_rules_keep_the_error_within_its_bounds() {
-    let draws: Vec<_> = (1..=20).into_par_iter().map(draw).collect();
+    let draws: Vec<_> = (2001..=2020).into_par_iter().map(draw).collect();
     println!("epsilon  output  scalar  dp-gd (median error, and as multiples of dp-gd)");
     for ((epsilon, most_output, most_scalar), (rounds, step)) in MOST.into_iter().zip(DP_GD) {
         let rule = output_rule(2000, epsilon);
