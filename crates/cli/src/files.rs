@@ -105,7 +105,9 @@ fn trace_csv(config: &Config, instances: &Instances, trials: &[Trial]) -> String
                 }
                 Mechanism::None => None,
                 Mechanism::Output { .. } | Mechanism::Scalar { .. } => {
-                    Some(exact[record.agent][record.round as usize - 1])
+                    let promise = &trials[0].promises[record.agent];
+                    let looks = promise.charged(record.round).len();
+                    looks.checked_sub(1).map(|last| exact[record.agent][last])
                 }
             };
             let agent = csv_field(&instances.graph.names()[record.agent]);

@@ -63,6 +63,12 @@ pub struct Summary {
     pub columns: Vec<String>,
     /// Values of the objective asked for, all agents and trials.
     pub oracle_calls: u64,
+    /// Vectors sent from one agent to another (or to and from a coordinator), all trials.
+    #[serde(default)]
+    pub messages: u64,
+    /// Their values, at eight bytes each.
+    #[serde(default)]
+    pub bytes: u64,
     /// Whether u_2 was raised to what an opaque objective can resolve.
     pub step_raised: bool,
     /// Time of the rounds alone, summed over trials.

@@ -178,6 +178,7 @@ pub struct Agent {
     late_sum: Vec<f64>,
     /// The average in progress, once the last round is done.
     gossip: Option<Arc<[f64]>>,
+    sent: u64,
     oracle_calls: u64,
     step_raised: bool,
     finished_exactly: u64,
@@ -206,6 +207,7 @@ impl Agent {
             outbox: VecDeque::new(),
             late_sum: vec![0.0; dim],
             gossip: None,
+            sent: 0,
             oracle_calls: 0,
             step_raised: false,
             finished_exactly: 0,
@@ -267,6 +269,7 @@ impl Agent {
 
     fn send(&mut self, message: Message) {
         let (from, round) = (self.setup.index, self.round);
+        self.sent += self.setup.neighbours.len() as u64;
         self.outbox.push_back(Output::Send(Envelope { from, round, message }));
     }
 
@@ -448,6 +451,11 @@ impl Agent {
     /// What was charged.
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
+    }
+
+    /// Vectors sent so far, one per neighbour and round.
+    pub fn sent(&self) -> u64 {
+        self.sent
     }
 
     /// Values of the objective asked for so far.

@@ -17,6 +17,7 @@ use dzoa::prelude::*;
 use dzoa::privacy::{Budget, Entry, Ledger};
 use dzoa::problem::loss::Targets;
 use dzoa::reference::Optimum;
+use dzoa::simulate::Costs;
 use dzoa::trace::{EarlyStop, Record, Recorder, mean};
 use rayon::prelude::*;
 use std::ops::ControlFlow;
@@ -77,8 +78,8 @@ pub struct Trial {
     pub objective: f64,
     /// What every agent reports.
     pub estimates: Vec<Vec<f64>>,
-    /// Objective values asked for.
-    pub oracle_calls: u64,
+    /// Values asked for, and vectors exchanged.
+    pub costs: Costs,
     /// Whether u_2 was raised.
     pub step_raised: bool,
     /// The rounds alone.
@@ -119,7 +120,7 @@ impl Trial {
         let promises = agents::promises(config, &problem, graph)?;
         let spent = ledgers.iter().map(|file| file.ledger.clone()).collect();
         let charged = (promises.as_slice(), spent);
-        let mut agents = agents::build(config, &problem, graph, &inner, charged, streams)?;
+        let mut fleet = agents::build(config, &problem, graph, &inner, charged, streams)?;
 
         if trial == 0 {
             progress.say(&format!("{}: running", config.name));
@@ -137,16 +138,16 @@ impl Trial {
             watching: Duration::ZERO,
         };
         let started = Instant::now();
-        let status = simulate(&mut agents, &mut watch);
+        let status = fleet.run(&mut watch);
         let Watch { recorder, failure, rounds_done, watching, .. } = watch;
         if let Some(failure) = failure {
             return Err(failure);
         }
         let elapsed = started.elapsed().saturating_sub(watching);
 
-        let estimates: Vec<Vec<f64>> = agents.iter().map(Agent::estimate).collect();
+        let estimates: Vec<Vec<f64>> = (0..fleet.len()).map(|k| fleet.estimate(k)).collect();
         let noise = match (trial, status == Status::Finished) {
-            (0, true) => measured_noise(config, &problem, graph, &agents, &inner, streams),
+            (0, true) => measured_noise(config, &problem, graph, &*fleet, &inner, streams),
             _ => Vec::new(),
         };
         Ok(Self {
@@ -154,15 +155,15 @@ impl Trial {
             rounds_done,
             records: recorder.records,
             objective: problem.value(&mean(&estimates)),
-            oracle_calls: agents.iter().map(Agent::oracle_calls).sum(),
-            step_raised: agents.iter().any(Agent::step_raised),
+            costs: fleet.costs(),
+            step_raised: fleet.agents().iter().any(Agent::step_raised),
             elapsed,
             accuracy: accuracy(&problem, &mean(&estimates)),
             final_error: optimum.as_ref().and_then(|optimum| final_error(&estimates, optimum)),
-            local: agents.iter().zip(&problem.agents).map(local_values).collect(),
+            local: fleet.agents().iter().zip(&problem.agents).map(local_values).collect(),
             noise,
             promises,
-            ledgers: agents.iter().map(|agent| agent.ledger().clone()).collect(),
+            ledgers: (0..fleet.len()).map(|k| fleet.ledger(k).clone()).collect(),
             optimum,
             estimates,
         })

@@ -1,7 +1,7 @@
 //! From trials to the summary of a run.
 
 use super::run::Trial;
-use crate::config::{Config, Mechanism};
+use crate::config::{Config, Mechanism, Solver};
 use crate::inner::{REPLICATES, c1};
 use crate::instance::Instances;
 use crate::summary::{PrivacyEntry, Summary};
@@ -65,7 +65,9 @@ pub fn summarise(config: &Config, instances: &Instances, trials: &[Trial]) -> Su
         consensus: finite(consensus.fold(0.0, f64::max)),
         coefficients: first.estimates.clone(),
         columns: instances.columns.clone(),
-        oracle_calls: trials.iter().map(|trial| trial.oracle_calls).sum(),
+        oracle_calls: trials.iter().map(|trial| trial.costs.oracle_calls).sum(),
+        messages: trials.iter().map(|trial| trial.costs.messages).sum(),
+        bytes: trials.iter().map(|trial| trial.costs.bytes).sum(),
         step_raised: trials.iter().any(|trial| trial.step_raised),
         seconds: trials.iter().map(|trial| trial.elapsed.as_secs_f64()).sum(),
         privacy: privacy_entries(config, instances, first, rounds_done),
@@ -155,7 +157,8 @@ fn exact_entries(
     let void = config.run.seed.is_some() || repeated;
     let claim = if void { Claim::None } else { Claim::Exact };
     let (c1, c1_holds) = match config.privacy.mechanism {
-        Mechanism::Output { .. } => {
+        // Other algorithms may clip; their sensitivity says it all.
+        Mechanism::Output { .. } if !matches!(config.algorithm.solver, Solver::Baseline(_)) => {
             let (c1, holds) = c1(&*config.problem.loss);
             (Some(c1), Some(holds))
         }
@@ -164,7 +167,7 @@ fn exact_entries(
     let entries = first.ledgers.iter().zip(&first.promises).map(|(ledger, promise)| {
         // This run's releases; the ledger may hold those of earlier runs before them.
         let (mut exact, mut zcdp) = (ExactGaussian::default(), ZeroConcentrated::default());
-        let charged = || promise.events.iter().take(first.rounds_done as usize);
+        let charged = || promise.charged(first.rounds_done).iter();
         let total = |account: &mut dyn Accountant| {
             charged().try_for_each(|event| account.compose(event)).ok()?;
             Some(account.epsilon(target.delta))

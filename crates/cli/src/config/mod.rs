@@ -1,6 +1,7 @@
 //! The config of a run: read once, checked at the door, then trusted.
 
 mod algorithm;
+mod baseline;
 mod data;
 mod network;
 mod privacy;

@@ -36,6 +36,16 @@ pub struct Penalty {
 }
 
 impl Regularizer {
+    /// Whether it has no kinks.
+    pub fn is_smooth(&self) -> bool {
+        matches!(self.separable(), Some((l1, _)) if l1 == 0.0)
+    }
+
+    /// Its modulus of strong convexity.
+    pub fn strong_convexity(&self) -> f64 {
+        self.separable().map_or(0.0, |(_, l2)| l2)
+    }
+
     /// The weights of the l1 and the squared l2 part, where the regulariser is separable.
     fn separable(&self) -> Option<(f64, f64)> {
         match *self {
@@ -58,6 +68,27 @@ fn norm(group: &[usize], b: &[f64]) -> f64 {
 }
 
 impl Penalty {
+    /// Adds a subgradient at `b`: zero where `b` sits on a kink.
+    pub fn add_subgradient(&self, b: &[f64], out: &mut [f64]) {
+        match (&self.regularizer, self.regularizer.separable()) {
+            (_, Some((l1, l2))) => {
+                for (out, &b) in out.iter_mut().zip(&b[..self.penalized]) {
+                    let sign = if b == 0.0 { 0.0 } else { b.signum() };
+                    *out += self.weight * (l1 * sign + l2 * b);
+                }
+            }
+            (Regularizer::GroupL1 { groups }, None) => {
+                for (size, group) in weighted(groups) {
+                    let length = norm(group, b);
+                    if length > 0.0 {
+                        group.iter().for_each(|&i| out[i] += self.weight * size * b[i] / length);
+                    }
+                }
+            }
+            _ => unreachable!("every other regulariser is separable"),
+        }
+    }
+
     /// `weight R(b)`.
     pub fn value(&self, b: &[f64]) -> f64 {
         let b = &b[..self.penalized];
