@@ -159,17 +159,20 @@ impl Penalty {
             (Regularizer::GroupL1 { groups }, None) => {
                 for (weight, group) in weighted(groups) {
                     for (j, out) in out.iter_mut().enumerate() {
-                        let (mut aa, mut av, mut vv) = (0.0, 0.0, 0.0);
+                        let (mut aa, mut av, mut vv, mut there) = (0.0, 0.0, 0.0, 0.0);
                         for &p in group {
                             let (nu1, nu2) = directions.feature(p);
                             let a = point[p] + u1 * nu1[j];
+                            let moved = a + u2 * nu2[j];
                             aa += a * a;
                             av += a * nu2[j];
                             vv += nu2[j] * nu2[j];
+                            there += moved * moved;
                         }
-                        // ||a + h v|| - ||a|| = h (2 a'v + h v'v)/(||a + h v|| + ||a||)
+                        // ||a + h v|| - ||a|| = h (2 a'v + h v'v)/(||a + h v|| + ||a||), with the moved norm
+                        // from its own coordinates: from a'a and the change it would cancel near zero.
                         let change = u2 * (2.0 * av + u2 * vv);
-                        let sum = (aa + change).max(0.0).sqrt() + aa.sqrt();
+                        let sum = f64::sqrt(there) + f64::sqrt(aa);
                         if sum > 0.0 {
                             *out += scale * weight * change / sum;
                         }
