@@ -138,7 +138,8 @@ fn baseline(
 ) -> Result<Option<Box<dyn Baseline>>> {
     let Solver::Baseline(options) = &config.algorithm.solver else { return Ok(None) };
     let admm = Admm { self_loop: config.network.self_loop, ..config.algorithm.admm };
-    let built = options.spec(admm, problem).build(problem, graph);
+    let built =
+        options.spec(admm, problem, config.privacy.mechanism.target()).build(problem, graph);
     let private = config.privacy.mechanism.target().is_some();
     built.needs().check(built.name(), problem, private).map_err(|broken| {
         let hint = match broken {
@@ -210,6 +211,9 @@ fn output_hint(error: &NoGuarantee) -> &'static str {
             "for regression use loss = \"huber\" or \"absolute\"; or the mechanism `scalar`, which clips"
         }
         NoGuarantee::Tolerance { .. } => "raise privacy.tolerance, or algorithm.rho",
+        NoGuarantee::Hessian { .. } => {
+            "raise algorithm.rho or privacy.total_epsilon, or take fewer rounds"
+        }
         NoGuarantee::NotSmooth(_) => "use loss = \"logistic\" or \"huber\"",
         NoGuarantee::BudgetTooSmall { .. } => "raise privacy.total_epsilon, or take fewer rounds",
     }

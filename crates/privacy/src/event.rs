@@ -133,14 +133,15 @@ impl Event {
 
     /// A vector of this L1 sensitivity with discrete Laplace noise; what rounding adds is added here.
     pub fn laplace(sensitivity: f64, scale: f64, coordinates: usize) -> Self {
-        let rounding = 2.0 * noise::step(scale) * coordinates as f64;
+        let rounding = 2.0 * noise::laplace_step(scale) * coordinates as f64;
         let sensitivity = crate::round_up(sensitivity + rounding);
         Event::Laplace { sensitivity, scale, coordinates: coordinates as u64 }
     }
 
     /// A vector of this L2 sensitivity with spherical Laplace noise; what rounding adds is added here.
     pub fn spherical_laplace(sensitivity: f64, scale: f64, coordinates: usize) -> Self {
-        let sensitivity = crate::round_up(sensitivity + noise::rounding(scale, coordinates));
+        let sensitivity =
+            crate::round_up(sensitivity + noise::laplace_rounding(scale, coordinates));
         Event::SphericalLaplace { sensitivity, scale, coordinates: coordinates as u64 }
     }
 

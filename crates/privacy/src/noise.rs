@@ -11,7 +11,10 @@ use rand::CryptoRng;
 const LOG2_SIGMA: u32 = 32;
 /// The grid as a fraction of sigma.
 pub const STEP_OF_SIGMA: f64 = 1.0 / (1u64 << LOG2_SIGMA) as f64;
-/// Values beyond this many steps (a million sigma) are clamped before noise is added: 1-Lipschitz, so
+/// The same for Laplace noise, plain and spherical. Coarser, because its scale may be tiny against the value:
+/// geometric schedules shrink it, and it hides the tolerance of a solver.
+const LOG2_LAPLACE: u32 = 20;
+/// Values beyond this many steps (a million sigma, four billion Laplace scales) are clamped before noise is added: 1-Lipschitz, so
 /// sound, and below it the division by the step is exact to less than a step.
 const LARGEST: f64 = (1u64 << 52) as f64;
 
@@ -25,6 +28,16 @@ pub fn step(sigma: f64) -> f64 {
     sigma * STEP_OF_SIGMA
 }
 
+/// The step of the grid for Laplace noise of this scale.
+pub fn laplace_step(scale: f64) -> f64 {
+    scale / (1u64 << LOG2_LAPLACE) as f64
+}
+
+/// What rounding to the grid of Laplace noise adds to the L2 sensitivity of a vector, as [`rounding`].
+pub fn laplace_rounding(scale: f64, coordinates: usize) -> f64 {
+    2.0 * laplace_step(scale) * (coordinates as f64).sqrt()
+}
+
 /// What rounding to the grid adds to the L2 sensitivity of a vector: each of the two rounded vectors
 /// is off by at most half a step a coordinate; doubled for the rounding of the division.
 pub fn rounding(sigma: f64, coordinates: usize) -> f64 {
@@ -33,12 +46,14 @@ pub fn rounding(sigma: f64, coordinates: usize) -> f64 {
 
 /// The value, rounded to the grid, plus discrete Gaussian noise of parameter `sigma`.
 pub(crate) fn noisy(value: f64, sigma: f64, rng: &mut impl CryptoRng) -> f64 {
-    (to_grid(value, sigma) + discrete_gaussian(rng)) as f64 * step(sigma)
+    let step = step(sigma);
+    (to_grid(value, step) + discrete_gaussian(rng)) as f64 * step
 }
 
 /// The value, rounded to the grid, plus discrete Laplace noise of this scale.
 pub(crate) fn noisy_laplace(value: f64, scale: f64, rng: &mut impl CryptoRng) -> f64 {
-    (to_grid(value, scale) + discrete_laplace(rng)) as f64 * step(scale)
+    let step = laplace_step(scale);
+    (to_grid(value, step) + discrete_laplace(LOG2_LAPLACE, rng)) as f64 * step
 }
 
 /// The vector plus noise of density proportional to `exp(-||noise||/scale)`, on the grid.
@@ -46,10 +61,10 @@ pub(crate) fn noisy_laplace(value: f64, scale: f64, rng: &mut impl CryptoRng) ->
 /// Value and noise are rounded apart, so that no bit of the value shows below the grid; and a shift
 /// by whole steps keeps the ratio of two cells below that of two points.
 pub(crate) fn noisy_spherical(values: &mut [f64], scale: f64, rng: &mut impl CryptoRng) {
+    let step = laplace_step(scale);
     let noise = spherical_laplace(values.len(), rng);
     for (value, noise) in values.iter_mut().zip(noise) {
-        let noise = (noise / STEP_OF_SIGMA).round() as i64;
-        *value = (to_grid(*value, scale) + noise) as f64 * step(scale);
+        *value = (to_grid(*value, step) + to_grid(noise, laplace_step(1.0))) as f64 * step;
     }
 }
 
@@ -67,14 +82,14 @@ pub(crate) fn spherical_laplace(coordinates: usize, rng: &mut impl CryptoRng) ->
 }
 
 /// A value in whole steps of its grid.
-fn to_grid(value: f64, scale: f64) -> i64 {
-    (value / step(scale)).round().clamp(-LARGEST, LARGEST) as i64
+fn to_grid(value: f64, step: f64) -> i64 {
+    (value / step).round().clamp(-LARGEST, LARGEST) as i64
 }
 
 /// An integer from the discrete Gaussian with parameter `2^LOG2_SIGMA`.
 fn discrete_gaussian(rng: &mut impl CryptoRng) -> i64 {
     loop {
-        let candidate = discrete_laplace(rng);
+        let candidate = discrete_laplace(LOG2_SIGMA, rng);
         // Accept with probability exp(-(|y| - sigma)^2/(2 sigma^2)).
         let distance = u128::from(candidate.unsigned_abs().abs_diff(1 << LOG2_SIGMA));
         if bernoulli_exp(distance * distance, 2 * LOG2_SIGMA + 1, rng) {
@@ -83,18 +98,18 @@ fn discrete_gaussian(rng: &mut impl CryptoRng) -> i64 {
     }
 }
 
-/// An integer with probability proportional to `exp(-|y|/2^LOG2_SIGMA)`.
-fn discrete_laplace(rng: &mut impl CryptoRng) -> i64 {
+/// An integer with probability proportional to `exp(-|y|/2^log2_scale)`.
+fn discrete_laplace(log2_scale: u32, rng: &mut impl CryptoRng) -> i64 {
     loop {
-        let low = rng.next_u64() >> (64 - LOG2_SIGMA);
-        if !bernoulli_exp(u128::from(low), LOG2_SIGMA, rng) {
+        let low = rng.next_u64() >> (64 - log2_scale);
+        if !bernoulli_exp(u128::from(low), log2_scale, rng) {
             continue;
         }
         let mut high = 0;
         while bernoulli_exp(1, 0, rng) {
             high += 1;
         }
-        let magnitude = (low + (high << LOG2_SIGMA)) as i64;
+        let magnitude = (low + (high << log2_scale)) as i64;
         let negative = rng.next_u64() & 1 == 1;
         if negative && magnitude == 0 {
             continue;

@@ -7,6 +7,7 @@ use dzoa::baselines::{
     Spec, dp_admm, dp_gd, dvp, m_admm, objective_perturbation, p_admm, projected_gradient, ps_admm,
     pvp, r_admm,
 };
+use dzoa::mechanism::Target;
 use dzoa::problem::Problem;
 
 /// The names users type.
@@ -126,7 +127,7 @@ impl Options {
     }
 
     /// The algorithm, with defaults that depend on public sizes only.
-    pub fn spec(&self, admm: Admm, problem: &Problem) -> Spec {
+    pub fn spec(&self, admm: Admm, problem: &Problem, target: Option<&Target>) -> Spec {
         let clip = self.clip;
         // Rows lie in the unit ball: the data term's curvature is at most this.
         let weight: f64 = (0..problem.agents.len())
@@ -164,8 +165,19 @@ impl Options {
                 clip,
             }),
             _ => Spec::ObjectivePerturbation(objective_perturbation::Settings {
-                ridge: self.ridge.unwrap_or(1e-3),
+                ridge: self.ridge.unwrap_or(match target {
+                    None => 1e-6,
+                    Some(target) => ridge(problem, target),
+                }),
             }),
         }
     }
+}
+
+/// The ridge at which one person's rows change the Hessian by a tenth of epsilon: public sizes only.
+fn ridge(problem: &Problem, target: &Target) -> f64 {
+    let weight = (0..problem.agents.len()).map(|k| problem.sample_weight(k)).fold(0.0, f64::max);
+    let curvature = weight * problem.loss.smoothness().unwrap_or(1.0);
+    let share = 0.1 * target.total_epsilon / target.rows_per_person as f64;
+    (curvature / share.exp_m1()).max(1e-6)
 }

@@ -90,23 +90,25 @@ pub fn gaussian(
 pub fn pure(
     shares: &[f64],
     target: &Target,
-    event: impl Fn(usize, f64) -> Option<Event>,
+    event: impl Fn(usize, f64) -> Result<Event, NoGuarantee>,
 ) -> Result<Vec<Event>, NoGuarantee> {
-    let too_small = NoGuarantee::BudgetTooSmall { epsilon: target.total_epsilon };
     let mut aim = target.total_epsilon;
-    // Rounding to the grid costs a little: aim a little lower until the accountant agrees.
-    for _ in 0..60 {
-        let events: Option<Vec<Event>> =
-            shares.iter().enumerate().map(|(i, share)| event(i, aim * share)).collect();
-        let Some(events) = events else { return Err(too_small) };
+    // Rounding to the grid costs a little: aim that much lower until the accountant agrees.
+    for _ in 0..20 {
+        let events: Vec<Event> = shares
+            .iter()
+            .enumerate()
+            .map(|(i, share)| event(i, aim * share))
+            .collect::<Result<_, _>>()?;
         let mut total = ExactGaussian::default();
         let composed = events.iter().try_for_each(|event| total.compose(event));
-        if composed.is_ok() && total.epsilon(target.delta) <= target.total_epsilon {
+        let spent = total.epsilon(target.delta);
+        if composed.is_ok() && spent <= target.total_epsilon {
             return Ok(events);
         }
-        aim *= 1.0 - 1e-6;
+        aim *= target.total_epsilon / spent * (1.0 - 1e-9);
     }
-    Err(too_small)
+    Err(NoGuarantee::BudgetTooSmall { epsilon: target.total_epsilon })
 }
 
 /// A convex objective that is perturbed: what its guarantee rests on.
@@ -125,17 +127,20 @@ pub struct Perturbed {
 }
 
 impl Perturbed {
-    /// The event of one release that costs this epsilon; `None` where the Hessian alone costs more.
-    pub fn event(&self, epsilon: f64) -> Option<Event> {
+    /// The event of one release that costs this epsilon; refused where the Hessian alone costs more.
+    pub fn event(&self, epsilon: f64) -> Result<Event, NoGuarantee> {
         let log_determinant = self.rows as f64 * self.curvature.ln_1p() * (1.0 + 1e-12);
         let hide = SHARE_OF_TOLERANCE * epsilon;
         let left = epsilon - hide - log_determinant;
         let output_scale = 2.0 * self.tau / hide;
-        (left > 0.0).then(|| Event::ObjectivePerturbation {
+        if left <= 0.0 {
+            return Err(NoGuarantee::Hessian { epsilon, costs: log_determinant });
+        }
+        Ok(Event::ObjectivePerturbation {
             gradient: self.gradient,
             scale: self.gradient / left,
             log_determinant,
-            tolerance: 2.0 * self.tau + noise::rounding(output_scale, self.dim),
+            tolerance: 2.0 * self.tau + noise::laplace_rounding(output_scale, self.dim),
             output_scale,
             coordinates: self.dim as u64,
         })

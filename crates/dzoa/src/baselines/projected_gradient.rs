@@ -88,8 +88,11 @@ impl Baseline for ProjectedGradient {
         pure(&shares, target, |look, epsilon| {
             let sensitivity = self.step(look as u64 + 1) * gradient * (dim as f64).sqrt();
             let event = Event::laplace(sensitivity, sensitivity / epsilon, dim);
-            // Steps of nothing release nothing, but cannot be put on a grid.
-            event.pure_epsilon().is_some_and(f64::is_finite).then_some(event)
+            // Steps so small that they are no numbers cannot be put on a grid.
+            match event.pure_epsilon() {
+                Some(spent) if spent.is_finite() && sensitivity > 0.0 => Ok(event),
+                _ => Err(NoGuarantee::BudgetTooSmall { epsilon: target.total_epsilon }),
+            }
         })
     }
 

@@ -64,7 +64,7 @@ impl Baseline for Pvp {
         let sensitivity = self.consensus.sensitivity(problem, k, target)?;
         let shares = vec![1.0 / rounds as f64; rounds as usize];
         pure(&shares, target, |_, epsilon| {
-            Some(Event::spherical_laplace(sensitivity, sensitivity / epsilon, problem.dim()))
+            Ok(Event::spherical_laplace(sensitivity, sensitivity / epsilon, problem.dim()))
         })
     }
 
