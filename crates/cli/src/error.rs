@@ -30,6 +30,11 @@ impl Error {
         self
     }
 
+    /// What is wrong, without the hint.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
     /// The exit status.
     pub fn status(&self) -> u8 {
         self.status

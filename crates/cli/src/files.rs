@@ -142,7 +142,7 @@ fn spent(config: &Config, promises: &[Promise]) -> Vec<Vec<f64>> {
 }
 
 /// A name as a CSV field.
-fn csv_field(text: &str) -> String {
+pub fn csv_field(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))
     } else {

@@ -38,6 +38,7 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Run(args) => commands::run::run(&args),
         Command::Audit(args) => commands::audit::audit(&args),
+        Command::Compare(args) => commands::compare::compare(&args),
         Command::Init { dir } => commands::init::init(&dir),
         Command::Privacy { calculator } => commands::privacy::calculate(&calculator),
         Command::Predict(args) => commands::predict::predict(&args),

@@ -1,6 +1,7 @@
 //! One file per command.
 
 pub mod audit;
+pub mod compare;
 pub mod init;
 pub mod ledger;
 pub mod predict;

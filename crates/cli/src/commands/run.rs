@@ -2,6 +2,7 @@
 //!
 //! config -> rows -> agents -> rounds -> trace -> summary, model, report.
 
+use super::compare::{accuracy, normalised_error};
 use super::summarise::summarise;
 use crate::agents::{self, Promise};
 use crate::args::RunArgs;
@@ -15,7 +16,6 @@ use crate::ledger_file::LedgerFile;
 use crate::progress::Progress;
 use dzoa::prelude::*;
 use dzoa::privacy::{Budget, Entry, Ledger};
-use dzoa::problem::loss::Targets;
 use dzoa::reference::Optimum;
 use dzoa::simulate::Costs;
 use dzoa::trace::{EarlyStop, Record, Recorder, mean};
@@ -159,7 +159,7 @@ impl Trial {
             step_raised: fleet.agents().iter().any(Agent::step_raised),
             elapsed,
             accuracy: accuracy(&problem, &mean(&estimates)),
-            final_error: optimum.as_ref().and_then(|optimum| final_error(&estimates, optimum)),
+            final_error: optimum.as_ref().and_then(|optimum| normalised_error(&estimates, optimum)),
             local: fleet.agents().iter().zip(&problem.agents).map(local_values).collect(),
             noise,
             promises,
@@ -285,32 +285,6 @@ fn open_ledgers(
             }
         })
         .collect()
-}
-
-/// `sum_k ||estimate_k - beta^c||^2/||beta^c||^2`
-fn final_error(estimates: &[Vec<f64>], optimum: &Optimum) -> Option<f64> {
-    let known = &optimum.coefficients;
-    let scale: f64 = known.iter().map(|b| b * b).sum();
-    let sum: f64 = estimates
-        .iter()
-        .flat_map(|estimate| estimate.iter().zip(known).map(|(a, b)| (a - b) * (a - b)))
-        .sum();
-    (scale > 0.0).then_some(sum / scale)
-}
-
-/// The share of all agents' rows on the right side, for classifiers.
-fn accuracy(problem: &Problem, b: &[f64]) -> Option<f64> {
-    if problem.loss.targets() != Targets::Signs {
-        return None;
-    }
-    let (mut right, mut rows) = (0, 0);
-    for samples in &problem.agents {
-        rows += samples.count();
-        right += (0..samples.count())
-            .filter(|&i| (samples.rows.dot(i, b) > 0.0) == (samples.targets[i] > 0.0))
-            .count();
-    }
-    Some(right as f64 / rows as f64)
 }
 
 /// Every n-th round is recorded: all of them, unless that would be a quarter of a million records.

@@ -1,6 +1,6 @@
 //! Runs a [`Baseline`] round by round: charge, persist, look, release, absorb.
 
-use super::{Baseline, Holder, Part};
+use super::{Baseline, Holder, Needs, Part};
 use crate::admm::InnerFailure;
 use crate::agent::Average;
 use crate::graph::Graph;
@@ -72,6 +72,11 @@ impl Lockstep {
         let mut unused = self.streams.noise("shadow", round);
         let look = self.baseline.look(round, holder, receipt, &mut unused);
         look.ok().map(|release| release.to_vec())
+    }
+
+    /// What the algorithm takes.
+    pub fn needs(&self) -> Needs {
+        self.baseline.needs()
     }
 
     /// The charge of agent k's last look.
