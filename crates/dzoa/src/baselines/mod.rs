@@ -6,7 +6,7 @@
 //! two rounds is public by its type, the ledger charges the looks, and an attacker who knows the state can
 //! compute what a look would have given under other rows. [`Lockstep`] runs one.
 //!
-//! docs/algorithms.md has the update equations, the sources and the proofs.
+//! docs/algorithms/ has the update equations, the sources and the proofs.
 
 mod consensus;
 pub mod dp_admm;

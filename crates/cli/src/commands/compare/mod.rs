@@ -103,7 +103,7 @@ pub fn compare(args: &CompareArgs) -> Result<()> {
         tuning_trials: args.tuning_trials,
         settings_per_algorithm: SETTINGS,
         notes: notes(&instances),
-        verdict: table::verdict(&rows),
+        verdict: table::verdict(&rows, instances.graph.len()),
         rows,
     };
     let write = |name: &str, text: &str| files::write_text(&out, name, text);

@@ -107,7 +107,7 @@ pub fn sort(rows: &mut [Row]) {
 }
 
 /// Who wins where, computed from sorted rows.
-pub fn verdict(rows: &[Row]) -> String {
+pub fn verdict(rows: &[Row], agents: usize) -> String {
     let mut sentences = Vec::new();
     let mut epsilons: Vec<f64> = rows.iter().filter_map(|row| row.epsilon).collect();
     epsilons.dedup();
@@ -121,6 +121,10 @@ pub fn verdict(rows: &[Row]) -> String {
         let error = |row: &Row| row.error_median.unwrap_or(f64::INFINITY);
         let mut sentence =
             format!("At epsilon {epsilon} {} errs least ({:.2e})", best.algorithm, error(best));
+        // The zero model's error is the number of agents.
+        if error(best) >= agents as f64 {
+            let _ = write!(sentence, ", no better than the zero model, whose error is {agents}");
+        }
         let free = here.iter().find(|row| row.needs_nobody());
         let ours = here.iter().find(|row| row.algorithm.starts_with("d-zoa"));
         if let Some(ours) = ours {
@@ -157,15 +161,6 @@ pub fn verdict(rows: &[Row]) -> String {
             None => {}
         }
         sentences.push(sentence + ".");
-    }
-    let zero = rows.iter().filter(|row| row.competes()).all(|row| {
-        // The error of the zero model is the number of agents; its share per agent is 1.
-        row.error_median.is_some_and(|error| error >= 1.0)
-    });
-    if zero && rows.iter().any(Row::competes) {
-        sentences.push(
-            "None of them learned much: every error is of the size of the zero model's.".into(),
-        );
     }
     sentences.join(" ")
 }
