@@ -70,10 +70,10 @@ pub fn convergence(summary: &Summary) -> Option<String> {
         line = line.with_band(low, high);
     }
     let plots: Vec<Plot> = vec![line.into()];
-    let claim = match summary.privacy.first().map(|entry| entry.claim) {
-        Some(dzoa::privacy::Claim::Nominal) => "privacy nominal: not a guarantee",
-        Some(dzoa::privacy::Claim::Exact) => "privacy exact",
-        _ => "no privacy claim",
+    let claim = match summary.claim() {
+        dzoa::privacy::Claim::Nominal => "privacy nominal: not a guarantee",
+        dzoa::privacy::Claim::Exact => "privacy exact",
+        dzoa::privacy::Claim::None => "no privacy claim",
     };
     let trials = match summary.trials {
         1 => String::new(),
