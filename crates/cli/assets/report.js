@@ -14,14 +14,23 @@
     return String(Number(value.toPrecision(4)));
   }
 
+  // Lines of a logarithmic axis: at powers of ten where there are many decades, at 1, 2, 5 where there are few.
+  function decades(u, index, min, max) {
+    const span = Math.log10(max / min);
+    const every = Math.ceil(span / 7), steps = span < 1.5 ? [1, 2, 5] : [1];
+    const lines = [];
+    for (let power = Math.floor(Math.log10(min)); power <= Math.log10(max); power += every) {
+      lines.push(...steps.map((step) => Number(`${step}e${power}`)));
+    }
+    return lines.filter((line) => line >= min && line <= max);
+  }
+
   // Powers of ten where there are many decades, the number itself where there are few.
-  function tick(value, log, decades) {
-    if (value === null) return "";
+  function tick(value, log, span) {
     if (!log) return number(value);
     const power = Math.log10(value);
     const whole = Math.round(power);
-    if (Math.abs(power - whole) > 1e-6) return decades < 1.5 ? number(value) : "";
-    if (Math.abs(whole) < 3 && decades < 4) return number(value);
+    if (span < 1.5 || Math.abs(whole) < 3 && span < 4) return number(value);
     return "10" + (whole < 0 ? "⁻" : "") + [...String(Math.abs(whole))].map((d) => SUPERSCRIPTS[d]).join("");
   }
 
@@ -35,13 +44,14 @@
         const { min, max } = u.scales[index === 0 ? "x" : "y"];
         return splits.map((value) => tick(value, log, Math.log10(max / min)));
       },
+      ...(log ? { splits: decades } : {}),
       ...extra,
     };
   }
 
   // How the k-th curve looks. Colour and dashes together tell curves apart, so that neither alone has to.
-  function style(curve, k) {
-    if (curve.look === "main") return { name: "--main", width: 2.5, dash: [] };
+  function style(curve, k, dashed) {
+    if (curve.look === "main") return { name: "--main", width: 2.5, dash: dashed ? [5, 5] : [] };
     if (curve.look === "limit") return { name: "--limit", width: 2, dash: [9, 5] };
     return { name: `--c${k % COLORS}`, width: curve.look === "bars" ? 2 : 1.4, dash: DASHES[Math.floor(k / COLORS) % DASHES.length] };
   }
@@ -69,7 +79,7 @@
     // The main curve lies above the others: uPlot draws in order.
     const order = [...spec.curves].sort((a, b) => (a.look === "main") - (b.look === "main"));
     for (const curve of order) {
-      const look = style(curve, curve.look === "main" || curve.look === "limit" ? 0 : lines++);
+      const look = style(curve, curve.look === "main" || curve.look === "limit" ? 0 : lines++, spec.dashed);
       const entry = { curve, look, parts: [] };
       if (curve.spread) {
         entry.low = add(curve.spread.low, { ...hidden });
@@ -162,10 +172,11 @@
     const size = (width) => ({ width, height: Math.round(Math.max(250, Math.min(380, width * 0.56))) });
     const u = new uPlot({
       ...size(plot.clientWidth || 640),
+      pxAlign: 0,
       legend: { show: false },
       scales: { x: { time: false, distr: spec.x_log ? 3 : 1, range: margin }, y: { distr: spec.y_log ? 3 : 1, range: padded } },
       axes: [
-        axis(spec.x_label, spec.x_log, spec.x_log ? {} : { incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 1e6, 1e7, 1e9, 1e12] }),
+        axis(spec.x_label, spec.x_log, spec.x_log ? { size: 34 } : { size: 34, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 1e6, 1e7, 1e9, 1e12] }),
         axis(spec.y_label, spec.y_log, { size: 58 }),
       ],
       series, bands,

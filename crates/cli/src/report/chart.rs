@@ -14,6 +14,7 @@ pub struct Chart {
     y_label: String,
     x_log: bool,
     y_log: bool,
+    dashed: bool,
     curves: Vec<Curve>,
     #[serde(skip)]
     summary: String,
@@ -88,6 +89,7 @@ impl Chart {
             y_label: y_label.into(),
             x_log: false,
             y_log: false,
+            dashed: false,
             curves: Vec::new(),
             summary: String::new(),
         }
@@ -96,6 +98,12 @@ impl Chart {
     /// With one more curve.
     pub fn with(mut self, curve: Curve) -> Self {
         self.curves.push(curve);
+        self
+    }
+
+    /// With a broken main curve, if so: what it shows does not hold.
+    pub fn dashed(mut self, dashed: bool) -> Self {
+        self.dashed = dashed;
         self
     }
 
@@ -206,14 +214,15 @@ impl Chart {
     }
 }
 
-/// Whether a logarithmic axis suits: two decades or more, and nothing below zero but rounding.
+/// Whether a logarithmic axis suits: a decade and a half or more, and nothing below zero but rounding.
 fn spans_decades(values: &[f64]) -> bool {
+    const SPAN: f64 = 30.0;
     const ROUNDING: f64 = 1e-9;
     let high = values.iter().copied().fold(0.0, f64::max);
     let positive = values.iter().copied().filter(|value| *value > 0.0);
     let low = positive.fold(f64::INFINITY, f64::min);
     let lowest = values.iter().copied().fold(0.0, f64::min);
-    low * 100.0 <= high && -lowest <= ROUNDING * high
+    low * SPAN <= high && -lowest <= ROUNDING * high
 }
 
 /// Five digits: what a pixel can show, in a third of the bytes.

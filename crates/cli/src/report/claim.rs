@@ -1,6 +1,5 @@
 //! The privacy claim at the top: three looks that differ in word, shape, border and colour.
 
-use super::chart::number;
 use crate::summary::Summary;
 use dzoa::privacy::Claim;
 use maud::{Markup, PreEscaped, html};
@@ -79,14 +78,14 @@ fn plain(summary: &Summary, claim: Claim, promised: bool) -> String {
         (Claim::Exact, Some(epsilon)) => {
             let weak = if epsilon > WEAK { " That is a weak promise." } else { "" };
             format!(
-                "In plain words: whatever anybody learns from all messages together, it is at most {} times as likely \
-                 with a person's row as with another row in its place, but for a probability of delta.{weak}",
-                number(epsilon.exp()),
+                "In plain words: whatever anybody concludes from all messages together is at most {} times as likely with \
+                 one row as with another in its place, but for a probability of delta.{weak}",
+                factor(epsilon.exp()),
             )
         }
         (Claim::Exact, None) => "The summary does not say which epsilon.".into(),
         (Claim::Nominal, _) => "In plain words: do not rely on it. Treat what the agents exchanged as unprotected; the \
-             mechanisms `output` and `scalar` keep what they promise."
+             mechanisms output and scalar keep what they promise."
             .into(),
         (Claim::None, _) if promised => {
             "In plain words: this is a rehearsal. Do not rely on its noise to protect anybody.".into()
@@ -94,6 +93,16 @@ fn plain(summary: &Summary, claim: Claim, promised: bool) -> String {
         (Claim::None, _) => {
             "In plain words: whoever reads the messages may learn about single rows.".into()
         }
+    }
+}
+
+/// Three digits of a factor: nobody needs more.
+fn factor(value: f64) -> String {
+    match value {
+        value if value < 10.0 => format!("{value:.2}"),
+        value if value < 100.0 => format!("{value:.1}"),
+        value if value < 1e4 => format!("{value:.0}"),
+        value => format!("{value:.0e}"),
     }
 }
 

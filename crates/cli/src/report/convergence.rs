@@ -11,12 +11,7 @@ const ROUND: &str = "round m";
 pub fn charts(summary: &Summary, trace: &Trace) -> Vec<Chart> {
     let names = &summary.agent_names;
     let error = Chart::new("error", "Error of every agent", ROUND, "‖βₖ − βᶜ‖² / ‖βᶜ‖²");
-    let gap = Chart::new(
-        "gap",
-        "Objective gap of every agent",
-        ROUND,
-        "f(βₖ) − f(βᶜ), in units of the objective",
-    );
+    let gap = Chart::new("gap", "Objective gap of every agent", ROUND, "f(βₖ) − f(βᶜ)");
     let consensus = Chart::new(
         "consensus",
         "Consensus: distance of every agent from the mean",
@@ -57,7 +52,7 @@ fn metric(summary: &Summary) -> Option<Chart> {
         "metric",
         "Distance from the centralised optimum",
         ROUND,
-        "normalised error Σₖ ‖βₖ − βᶜ‖² / ‖βᶜ‖²",
+        "Σₖ ‖βₖ − βᶜ‖² / ‖βᶜ‖²",
     );
     Some(chart.with(curve.look(Look::Main)).words(&words).finish())
 }

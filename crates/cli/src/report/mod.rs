@@ -91,8 +91,8 @@ pub fn comparison_html(
         }
         p.verdict { (verdict) }
         @if let Some(chart) = &pareto {
-            section aria-labelledby="pareto" {
-                h2 id="pareto" { "Error against privacy" }
+            section aria-labelledby="trade-off" {
+                h2 id="trade-off" { "Error against privacy" }
                 (chart.figure())
             }
         }
