@@ -17,7 +17,7 @@
   // Lines of a logarithmic axis: at powers of ten where there are many decades, at 1, 2, 5 where there are few.
   function decades(u, index, min, max) {
     const span = Math.log10(max / min);
-    const every = Math.ceil(span / 7), steps = span < 1.5 ? [1, 2, 5] : [1];
+    const every = Math.ceil(span / 7), steps = span < 2 ? [1, 2, 5] : [1];
     const lines = [];
     for (let power = Math.floor(Math.log10(min)); power <= Math.log10(max); power += every) {
       lines.push(...steps.map((step) => Number(`${step}e${power}`)));
@@ -30,7 +30,7 @@
     if (!log) return number(value);
     const power = Math.log10(value);
     const whole = Math.round(power);
-    if (span < 1.5 || Math.abs(whole) < 3 && span < 4) return number(value);
+    if (span < 2 || Math.abs(whole) < 3 && span < 4) return number(value);
     return "10" + (whole < 0 ? "⁻" : "") + [...String(Math.abs(whole))].map((d) => SUPERSCRIPTS[d]).join("");
   }
 
@@ -44,7 +44,7 @@
         const { min, max } = u.scales[index === 0 ? "x" : "y"];
         return splits.map((value) => tick(value, log, Math.log10(max / min)));
       },
-      ...(log ? { splits: decades } : {}),
+      ...(log ? { splits: decades, filter: (u, splits) => splits } : {}),
       ...extra,
     };
   }

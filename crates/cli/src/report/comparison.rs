@@ -65,7 +65,7 @@ pub struct ParetoPoint {
     pub error_high: f64,
 }
 
-/// The table, best error first among equals in claim only: the order is the caller's.
+/// The table, in the caller's order.
 pub fn table(rows: &[Row]) -> Markup {
     let value = |value: Option<f64>| value.map_or("–".into(), number);
     html! {
@@ -76,14 +76,14 @@ pub fn table(rows: &[Row]) -> Markup {
                     th scope="col" { "median error" } th scope="col" { "low to high" }
                     th scope="col" { "rounds" } th scope="col" { "messages" } th scope="col" { "bytes" }
                     th scope="col" { "objective values" } th scope="col" { "seconds" }
-                    th scope="col" { "needs" } th scope="col" { "note" }
+                    th.text scope="col" { "needs" } th.text scope="col" { "note" }
                 } }
                 @for row in rows {
                     tr {
                         th scope="row" { (row.algorithm) }
                         td { (claim::badge(row.claim)) }
                         td { (value(row.error_median)) }
-                        td { (value(row.error_low)) " to " (value(row.error_high)) }
+                        td.low-high { (value(row.error_low)) " to " (value(row.error_high)) }
                         td { (row.rounds) }
                         td { (grouped(row.messages)) }
                         td { (grouped(row.bytes)) }
@@ -98,8 +98,9 @@ pub fn table(rows: &[Row]) -> Markup {
     }
 }
 
-/// Error against epsilon, one curve per algorithm in the order of their first points.
-pub fn pareto(points: &[ParetoPoint]) -> Option<Chart> {
+/// Error against epsilon, one curve per algorithm in the order of their first points. A curve whose row has no exact claim
+/// says so in its name.
+pub fn pareto(points: &[ParetoPoint], rows: &[Row]) -> Option<Chart> {
     let mut names: Vec<&str> = Vec::new();
     for point in points {
         if !names.contains(&point.algorithm.as_str()) {
@@ -109,7 +110,8 @@ pub fn pareto(points: &[ParetoPoint]) -> Option<Chart> {
     if names.is_empty() {
         return None;
     }
-    let chart = Chart::new("pareto", "Error against privacy", "total ε", "normalised error");
+    let chart =
+        Chart::new("pareto", "Median error, with its spread", "total ε", "normalised error");
     let chart = names.iter().fold(chart, |chart, name| {
         let mut of: Vec<&ParetoPoint> =
             points.iter().filter(|point| point.algorithm == *name).collect();
@@ -118,7 +120,14 @@ pub fn pareto(points: &[ParetoPoint]) -> Option<Chart> {
         let pick = |value: fn(&ParetoPoint) -> f64| {
             of.iter().map(|point| (point.epsilon, value(point))).collect()
         };
-        let curve = Curve::line(*name, pick(|point| point.error_median)).look(Look::Bars);
+        let claim = rows.iter().find(|row| row.algorithm == *name).map(|row| row.claim);
+        let caution = match claim {
+            Some(Claim::Nominal) => ", nominal: no guarantee",
+            Some(Claim::None) => ", no guarantee",
+            Some(Claim::Exact) | None => "",
+        };
+        let curve = Curve::line(format!("{name}{caution}"), pick(|point| point.error_median))
+            .look(Look::Bars);
         chart.with(curve.spread(
             "low to high",
             pick(|point| point.error_low),
@@ -187,5 +196,9 @@ mod tests {
         // Sorted by epsilon, with both axes logarithmic: 1 to 10, and 0.05 to 2.
         assert!(page.contains(r#""points":[[1.0,1.0],[10.0,0.1]]"#));
         assert!(!page.contains(r#""x_log":false"#));
+        assert!(!page.contains("d-zoa:output, n"), "an exact curve needs no caution");
+        let nominal = ParetoPoint { algorithm: "d-zoa:intrinsic".into(), ..point(1.0) };
+        let chart = pareto(&[nominal], &rows).unwrap().figure().into_string();
+        assert!(chart.contains("d-zoa:intrinsic, nominal: no guarantee"), "{chart}");
     }
 }

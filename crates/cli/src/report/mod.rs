@@ -83,7 +83,7 @@ pub fn comparison_html(
     pareto_points: &[ParetoPoint],
     config_json: &serde_json::Value,
 ) -> Result<String> {
-    let pareto = comparison::pareto(pareto_points);
+    let pareto = comparison::pareto(pareto_points, rows);
     let body = html! {
         header {
             h1 { (title) }
