@@ -71,6 +71,8 @@
     const plot = figure.querySelector(".plot");
     const tables = [], series = [{}], bands = [], entries = [];
     let lines = 0;
+    // Many noisy curves would hide each other and the mean.
+    const crowd = spec.curves.length > COLORS + 1;
     const add = (points, options) => {
       tables.push([points.map((p) => p[0]), points.map((p) => p[1])]);
       return series.push(options) - 1;
@@ -88,7 +90,7 @@
         if (curve.look !== "bars") bands.push({ series: [entry.high, entry.low], fill: () => color("--band") });
       }
       entry.index = add(curve.points, {
-        stroke: () => color(look.name), width: look.width, dash: look.dash,
+        stroke: () => color(look.name), width: look.width, dash: look.dash, alpha: crowd && curve.look === "line" ? 0.45 : 1,
         points: curve.look === "bars" ? { show: true, size: 8, fill: () => color(look.name) } : { show: curve.points.length < 2 },
       });
       entry.parts.push(entry.index);
@@ -169,7 +171,7 @@
     // Around points with bars a margin, so that the outermost are whole.
     const wide = entries.some(({ curve }) => curve.look === "bars");
     const margin = (u, min, max) => wide && spec.x_log && min < max ? [min / 1.25, max * 1.25] : across(u, min, max);
-    const size = (width) => ({ width, height: Math.round(Math.max(250, Math.min(380, width * 0.56))) });
+    const size = (width, most = 380) => ({ width, height: Math.round(Math.min(most, Math.max(250, width * 0.56))) });
     const u = new uPlot({
       ...size(plot.clientWidth || 640),
       pxAlign: 0,
@@ -261,7 +263,7 @@
       u.setCursor({ left: event.clientX - box.left, top: event.clientY - box.top });
     });
 
-    const fit = (width) => width > 0 && Math.abs(width - u.width) > 1 && u.setSize(size(width));
+    const fit = (width, most) => width > 0 && Math.abs(width - u.width) > 1 && u.setSize(size(width, most));
     new ResizeObserver(() => root.classList.contains("printing") || fit(plot.clientWidth)).observe(plot);
     drawn.push({ u, fit, plot });
   }
@@ -270,11 +272,11 @@
 
   const again = () => drawn.forEach(({ u }) => u.redraw(false));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
-  // Paper is light, and narrower than most screens.
-  const PAPER = 640;
+  // Paper is light, narrower than most screens, and two charts fit on a page below each other.
+  const PAPER = [640, 240];
   addEventListener("beforeprint", () => {
     root.classList.add("printing");
-    drawn.forEach(({ u, fit }) => { fit(PAPER); u.redraw(false); });
+    drawn.forEach(({ u, fit }) => { fit(...PAPER); u.redraw(false); });
   });
   addEventListener("afterprint", () => {
     root.classList.remove("printing");

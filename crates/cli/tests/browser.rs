@@ -3,9 +3,12 @@
 #[path = "common/chromium.rs"]
 mod chromium;
 mod common;
+#[path = "common/report_page.rs"]
+mod report_page;
 
 use chromium::{Chromium, Tab};
 use common::dzoa;
+use report_page::{MARKS, area, assert_no_sideways_scrolling, assert_silent, main_pixels};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use tempfile::tempdir;
@@ -26,60 +29,6 @@ fn run(dir: &Path, out: &str, args: &[&str]) -> PathBuf {
     let output = dzoa(dir, &[&["run", "--out", out][..], args].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     dir.join(out).join("report.html")
-}
-
-/// Pixels of every chart that are not empty, by the figure's id.
-const MARKS: &str =
-    "Object.fromEntries([...document.querySelectorAll('figure.chart')].map(figure => {
-    const canvas = figure.querySelector('canvas');
-    const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
-    let marks = 0;
-    for (let i = 3; i < data.length; i += 4) marks += data[i] > 0;
-    return [figure.id, marks];
-}))";
-
-/// The share of a chart's plotting area that has the colour of its main curve, nearly.
-fn main_pixels(tab: &mut Tab, id: &str) -> f64 {
-    let script = format!(
-        "(() => {{
-            const canvas = document.querySelector('#{id} canvas');
-            const probe = document.createElement('i');
-            probe.style.color = 'var(--main)';
-            document.body.append(probe);
-            const want = getComputedStyle(probe).color.match(/\\d+/g).map(Number);
-            probe.remove();
-            const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
-            let hits = 0;
-            for (let i = 0; i < data.length; i += 4)
-                hits += data[i + 3] > 250 && want.every((c, k) => Math.abs(c - data[i + k]) < 12);
-            return hits;
-        }})()"
-    );
-    tab.eval(&script).as_f64().unwrap()
-}
-
-/// Where in the window a chart's plotting area is: left, top, width, height.
-fn area(tab: &mut Tab, id: &str) -> [f64; 4] {
-    let script = format!(
-        "(() => {{ const over = document.querySelector('#{id} .u-over');
-            over.scrollIntoView({{ block: 'center' }});
-            const box = over.getBoundingClientRect();
-            return [box.left, box.top, box.width, box.height]; }})()"
-    );
-    let found = tab.eval(&script);
-    [0, 1, 2, 3].map(|i| found[i].as_f64().unwrap())
-}
-
-/// No complaint, and no request but for the file.
-fn assert_silent(tab: &Tab, file: &Path) {
-    assert!(tab.complaints().is_empty(), "{:?}", tab.complaints());
-    let own = format!("file://{}", file.canonicalize().unwrap().display());
-    assert_eq!(tab.requests(), [own], "the file itself and nothing else");
-}
-
-fn assert_no_sideways_scrolling(tab: &mut Tab) {
-    let width = tab.eval("document.documentElement.scrollWidth - innerWidth").as_f64().unwrap();
-    assert!(width <= 0.0, "the page is {width} pixels wider than its window");
 }
 
 #[test]
@@ -409,14 +358,17 @@ fn the_pictures_of_the_documentation_can_be_taken() {
         Some(_) => run(dir.path(), "o", &["--set", "run.trials=3"]),
         None => run(dir.path(), "o", &QUICK),
     };
-    for (name, scheme, width, height) in
-        [("report-light.png", "light", 1100, 1160), ("report-dark-phone.png", "dark", 390, 1250)]
-    {
+    for (name, scheme, width, height, from) in [
+        ("report-light.png", "light", 940, 1240, "header"),
+        ("report-dark-phone.png", "dark", 390, 1250, "section[aria-labelledby=convergence]"),
+    ] {
         let mut tab = chromium.tab(width, 900);
         tab.media("screen", scheme);
         tab.open(&page);
+        let top = format!("document.querySelector('{from}').getBoundingClientRect().top");
+        let top = tab.eval(&top).as_f64().unwrap();
         let out = docs.join(name);
-        tab.screenshot(&out, width, height);
+        tab.screenshot(&out, [0.0, (top - 12.0).max(0.0), f64::from(width), f64::from(height)]);
         let size = std::fs::metadata(&out).unwrap().len();
         assert!((10_000..200_000).contains(&size), "{name}: {size} bytes");
         assert_silent(&tab, &page);

@@ -8,9 +8,17 @@ pub fn table(summary: &Summary) -> Markup {
     html! {
         table.facts {
             @for (label, value) in facts(summary) {
-                tr { th scope="row" { (label) } td { (value) } }
+                tr { th scope="row" { (label) } td { (unbroken(&value)) } }
             }
         }
+    }
+}
+
+/// A value and the remark in brackets behind it: a line may end between them, but not inside.
+fn unbroken(value: &str) -> Markup {
+    match value.find(" (") {
+        Some(at) => html! { span { (&value[..at]) } " " span { (&value[at + 1..]) } },
+        None => html! { span { (value) } },
     }
 }
 

@@ -172,9 +172,9 @@ impl Tab {
         self.call("Input.dispatchMouseEvent", event);
     }
 
-    /// A picture of the page down to `height`.
-    pub fn screenshot(&mut self, out: &Path, width: u32, height: u32) {
-        let clip = json!({ "x": 0, "y": 0, "width": width, "height": height, "scale": 1 });
+    /// A picture of a part of the page: left, top, width, height.
+    pub fn screenshot(&mut self, out: &Path, [x, y, width, height]: [f64; 4]) {
+        let clip = json!({ "x": x, "y": y, "width": width, "height": height, "scale": 1 });
         let params = json!({ "format": "png", "clip": clip, "captureBeyondViewport": true });
         let answer = self.call("Page.captureScreenshot", params);
         let bytes = data_encoding::BASE64.decode(answer["data"].as_str().unwrap().as_bytes());
