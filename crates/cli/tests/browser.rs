@@ -359,8 +359,8 @@ fn the_pictures_of_the_documentation_can_be_taken() {
         None => run(dir.path(), "o", &QUICK),
     };
     for (name, scheme, width, height, from) in [
-        ("report-light.png", "light", 940, 1240, "header"),
-        ("report-dark-phone.png", "dark", 390, 1250, "section[aria-labelledby=convergence]"),
+        ("report-light.png", "light", 940, 1290, "header"),
+        ("report-dark-phone.png", "dark", 390, 1050, "section[aria-labelledby=convergence]"),
     ] {
         let mut tab = chromium.tab(width, 900);
         tab.media("screen", scheme);

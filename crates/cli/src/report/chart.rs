@@ -17,6 +17,8 @@ pub struct Chart {
     dashed: bool,
     curves: Vec<Curve>,
     #[serde(skip)]
+    linear: bool,
+    #[serde(skip)]
     summary: String,
 }
 
@@ -90,6 +92,7 @@ impl Chart {
             x_log: false,
             y_log: false,
             dashed: false,
+            linear: false,
             curves: Vec::new(),
             summary: String::new(),
         }
@@ -98,6 +101,12 @@ impl Chart {
     /// With one more curve.
     pub fn with(mut self, curve: Curve) -> Self {
         self.curves.push(curve);
+        self
+    }
+
+    /// With a linear ordinate whatever the values are, such as shares of a budget.
+    pub fn linear(mut self) -> Self {
+        self.linear = true;
         self
     }
 
@@ -125,7 +134,7 @@ impl Chart {
         for curve in &mut self.curves {
             curve.parts().for_each(|points| all.extend(points.iter().map(|point| point.1)));
         }
-        self.y_log = spans_decades(&all);
+        self.y_log = !self.linear && spans_decades(&all);
         let mut lost = 0;
         for points in self.curves.iter_mut().flat_map(Curve::parts) {
             if self.y_log {

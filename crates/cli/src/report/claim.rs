@@ -23,7 +23,7 @@ fn icon(claim: Claim) -> PreEscaped<&'static str> {
             r#"<svg class="icon" viewBox="0 0 48 48" aria-hidden="true"><path d="M24 5 45 43H3z" fill="none" stroke="currentColor" stroke-width="4" stroke-linejoin="round" stroke-dasharray="7 4"/><path d="M24 18v13m0 4v4" stroke="currentColor" stroke-width="4.5"/></svg>"#
         }
         Claim::None => {
-            r#"<svg class="icon" viewBox="0 0 48 48" aria-hidden="true"><path d="M30 22V13a8.500 8.500 0 0 1 17 0v5" fill="none" stroke="currentColor" stroke-width="4"/><rect x="4" y="22" width="31" height="22" rx="3" fill="none" stroke="currentColor" stroke-width="4"/></svg>"#
+            r#"<svg class="icon" viewBox="0 0 48 48" aria-hidden="true"><path d="M29 22V13a7.5 7.5 0 0 1 15 0v5" fill="none" stroke="currentColor" stroke-width="4"/><rect x="4" y="22" width="31" height="22" rx="3" fill="none" stroke="currentColor" stroke-width="4"/></svg>"#
         }
     })
 }

@@ -33,6 +33,7 @@ pub fn chart(summary: &Summary, trace: &Trace) -> Option<Chart> {
     };
     let who = if alike { "every agent" } else { "largest of the agents" };
     let mut chart = Chart::new("spent", title, "round m", axis)
+        .linear()
         .dashed(summary.claim() != Claim::Exact)
         .with(Curve::line(format!("{}, {who}", label(summary)), largest).look(Look::Main));
     if !alike {
