@@ -1,5 +1,8 @@
 //! `cargo xtask ...`: the project's chores, the same on every machine.
 
+mod browser;
+mod vendor;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Instant;
@@ -8,7 +11,10 @@ const USAGE: &str = "usage: cargo xtask COMMAND
 
   test      format check, clippy, all tests, the accountants against other libraries, and the timing
             against numpy; installs what it needs
-  figures   draw the pictures of the documentation anew";
+  figures   draw the pictures of the documentation anew
+  screenshots
+            take the pictures of the report anew, with Chromium
+  vendor    fetch the report's chart library anew, with npm";
 
 type Outcome = Result<(), String>;
 
@@ -17,6 +23,8 @@ fn main() -> ExitCode {
     let outcome = match command.as_deref() {
         Some("test") => test(),
         Some("figures") => figures(),
+        Some("screenshots") => browser::screenshots(),
+        Some("vendor") => vendor::vendor(),
         _ => Err(USAGE.into()),
     };
     match outcome {
@@ -77,6 +85,7 @@ fn test() -> Outcome {
         ]),
     )?;
     step("build", cargo().args(["build", "--release", "--workspace"]))?;
+    browser::find()?;
     // The same generated cases in every run: what fails here fails for everybody, and can be looked at.
     step(
         "tests",

@@ -6,6 +6,7 @@ use crate::config::{Config, Mechanism};
 use crate::error::{Error, Result};
 use crate::instance::Instances;
 use crate::model::{Coefficient, Model};
+use crate::report::Trace;
 use crate::summary::Summary;
 use crate::{plot, report};
 use dzoa::privacy::{Accountant, ExactGaussian, calibrate};
@@ -41,7 +42,8 @@ pub fn write_files(
     summary: &Summary,
 ) -> Result<()> {
     let write = |name: &str, content: &str| write_text(out, name, content);
-    write("trace.csv", &trace_csv(config, instances, trials))?;
+    let trace = trace_csv(config, instances, trials);
+    write("trace.csv", &trace)?;
     let pinball = config.given.pointer("/problem/quantile").and_then(serde_json::Value::as_f64);
     let huber = config.given.pointer("/problem/huber_delta").and_then(serde_json::Value::as_f64);
     let model = Model {
@@ -69,7 +71,9 @@ pub fn write_files(
     if let Some(svg) = plot::convergence(summary) {
         write("convergence.svg", &svg)?;
     }
-    write("report.html", &report::html(summary)?)?;
+    // From the file's text, as `dzoa report` makes it.
+    let trace = Trace::parse(trace.as_bytes(), "trace.csv", &summary.agent_names)?;
+    write("report.html", &report::html(summary, &trace, &[])?)?;
     // Last, so that a directory with a summary is a whole run.
     write("summary.json", &json(summary)?)
 }

@@ -115,9 +115,18 @@ pub struct PrivacyEntry {
 }
 
 impl Summary {
+    /// What may be said about the whole run: the weakest of the agents' claims.
+    pub fn claim(&self) -> dzoa::privacy::Claim {
+        let claims = self.privacy.iter().map(|entry| entry.claim);
+        claims.min().unwrap_or(dzoa::privacy::Claim::None)
+    }
+
     /// The privacy statement in one plain sentence (or two).
     pub fn privacy_statement(&self) -> String {
-        let Some(first) = self.privacy.first() else { return "no agents".into() };
+        // The agent with the weakest claim speaks for all.
+        let Some(first) = self.privacy.iter().min_by_key(|entry| entry.claim) else {
+            return "NONE: there are no agents.".into();
+        };
         match first.claim {
             dzoa::privacy::Claim::Nominal => {
                 let number =
