@@ -171,7 +171,8 @@ pub struct CompareArgs {
     )]
     pub algorithms: String,
     /// Total epsilons of whole runs
-    #[arg(long, value_name = "E", num_args = 1.., default_values_t = [0.5, 2.0, 8.0], value_parser = positive)]
+    #[arg(long, value_name = "E", num_args = 1.., allow_negative_numbers = true)]
+    #[arg(default_values_t = [0.5, 2.0, 8.0], value_parser = positive)]
     pub epsilon: Vec<f64>,
     /// delta of whole runs [default: the config's, or 1e-5]
     #[arg(long, value_parser = open_unit)]

@@ -15,9 +15,7 @@ pub fn report(dir: &Path) -> Result<()> {
         false => None,
     };
     let page = match comparison {
-        Some(all) if !dir.join("summary.json").exists() => {
-            report::comparison_html(&all.title, &all.verdict, &all.rows, &all.pareto, &all.config)?
-        }
+        Some(all) if !dir.join("summary.json").exists() => report::comparison_html(&all)?,
         comparison => {
             let summary: Summary = parse(&dir.join("summary.json"), "a summary")?;
             let path = dir.join("trace.csv");

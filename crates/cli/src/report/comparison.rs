@@ -6,14 +6,20 @@ use dzoa::privacy::Claim;
 use maud::{Markup, html};
 use serde::{Deserialize, Serialize};
 
-/// comparison.json: all that its page needs.
+/// comparison.json: what `dzoa compare` found, and all that its page needs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Comparison {
     /// The headline.
     pub title: String,
-    /// What came out, in a sentence.
+    /// What was compared, in a line.
+    #[serde(default)]
+    pub setting: String,
+    /// What came out, in sentences computed from the rows.
     pub verdict: String,
-    /// One row per algorithm.
+    /// What a reader must know.
+    #[serde(default)]
+    pub notes: Vec<String>,
+    /// Sorted by epsilon, then by error.
     pub rows: Vec<Row>,
     /// The curves.
     pub pareto: Vec<ParetoPoint>,
@@ -21,32 +27,51 @@ pub struct Comparison {
     pub config: serde_json::Value,
 }
 
-/// One algorithm.
+/// One algorithm at one total epsilon.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Row {
     /// As the user names it, with its mechanism.
     pub algorithm: String,
+    /// The total budget; null for those that are not private.
+    #[serde(default)]
+    pub epsilon: Option<f64>,
+    /// What the exact accountant says of the run.
+    #[serde(default)]
+    pub epsilon_exact: Option<f64>,
+    /// Why it could not take part.
+    #[serde(default)]
+    pub refused: Option<String>,
     /// Median of the final error over trials.
     pub error_median: Option<f64>,
-    /// Its lower end.
+    /// Its 10th percentile.
     pub error_low: Option<f64>,
-    /// Its upper end.
+    /// Its 90th percentile.
     pub error_high: Option<f64>,
+    /// Median distance of the mean model's objective to the optimum.
+    #[serde(default)]
+    pub objective_gap: Option<f64>,
+    /// Median training accuracy, for classifiers.
+    #[serde(default)]
+    pub accuracy: Option<f64>,
     /// Rounds.
     pub rounds: u64,
-    /// Messages sent by all agents.
+    /// Vectors sent by all agents.
     pub messages: u64,
     /// Bytes sent by all agents.
     pub bytes: u64,
-    /// Values of the objective asked for.
+    /// Values of the objective, or gradients, that were asked for.
     pub oracle_calls: u64,
-    /// Time of the rounds.
+    /// Median time of the rounds.
     pub seconds: f64,
     /// What it needs: gradients, a smooth loss, a coordinator.
     pub needs: Vec<String>,
-    /// What it promises.
+    /// What it promises, on private rows and without a seed.
     pub claim: Claim,
+    /// The settings that tuning chose.
+    #[serde(default)]
+    pub settings: Vec<String>,
     /// Anything else.
+    #[serde(default)]
     pub note: String,
 }
 
@@ -72,25 +97,31 @@ pub fn table(rows: &[Row]) -> Markup {
         div.scroll tabindex="0" {
             table.comparison {
                 thead { tr {
-                    th scope="col" { "algorithm" } th scope="col" { "claim" }
-                    th scope="col" { "median error" } th scope="col" { "low to high" }
+                    th scope="col" { "algorithm" } th scope="col" { "claim" } th scope="col" { "total ε" }
+                    th scope="col" { "median error" } th scope="col" { "10 % to 90 %" }
+                    th scope="col" { "accuracy" }
                     th scope="col" { "rounds" } th scope="col" { "messages" } th scope="col" { "bytes" }
-                    th scope="col" { "objective values" } th scope="col" { "seconds" }
+                    th scope="col" { "oracle calls" } th scope="col" { "seconds" }
                     th.text scope="col" { "needs" } th.text scope="col" { "note" }
                 } }
                 @for row in rows {
                     tr {
                         th scope="row" { (row.algorithm) }
                         td { (claim::badge(row.claim)) }
+                        td { (row.epsilon.map_or("–".into(), number)) }
                         td { (value(row.error_median)) }
                         td.low-high { (value(row.error_low)) " to " (value(row.error_high)) }
+                        td { (value(row.accuracy)) }
                         td { (row.rounds) }
                         td { (grouped(row.messages)) }
                         td { (grouped(row.bytes)) }
                         td { (grouped(row.oracle_calls)) }
                         td { (number(row.seconds)) }
                         td.text { (row.needs.join(", ")) }
-                        td.text { (row.note) }
+                        td.text {
+                            @if let Some(reason) = &row.refused { "refused: " (reason) }
+                            (row.settings.join("; ")) " " (row.note)
+                        }
                     }
                 }
             }
@@ -161,6 +192,12 @@ mod tests {
     fn a_comparison_has_its_table_and_its_curves_and_nominal_rows_say_so() {
         let row = |algorithm: &str, claim| Row {
             algorithm: algorithm.into(),
+            epsilon: Some(1.0),
+            epsilon_exact: None,
+            refused: None,
+            objective_gap: None,
+            accuracy: None,
+            settings: Vec::new(),
             error_median: Some(0.25),
             error_low: Some(0.125),
             error_high: None,
@@ -181,13 +218,15 @@ mod tests {
             error_low: 0.5 / epsilon,
             error_high: 2.0 / epsilon,
         };
-        let page = comparison_html(
-            "Compared",
-            "output wins",
-            &rows,
-            &[point(10.0), point(1.0)],
-            &serde_json::json!({ "name": "x" }),
-        )
+        let page = comparison_html(&Comparison {
+            title: "Compared".into(),
+            setting: "two algorithms".into(),
+            verdict: "output wins".into(),
+            notes: vec!["tuned".into()],
+            rows: rows.to_vec(),
+            pareto: vec![point(10.0), point(1.0)],
+            config: serde_json::json!({ "name": "x" }),
+        })
         .unwrap();
         assert!(page.contains("output wins") && page.contains("gradients, a smooth loss"));
         assert!(page.contains("0.2500") && page.contains("1\u{202f}234\u{202f}567"));

@@ -21,7 +21,7 @@ pub use trace::Trace;
 use crate::error::Result;
 use crate::plot;
 use crate::summary::Summary;
-use comparison::{ParetoPoint, Row};
+use comparison::{Comparison, Row};
 use maud::{Markup, PreEscaped, html};
 use page::Page;
 
@@ -76,18 +76,13 @@ pub fn html(summary: &Summary, trace: &Trace, rows: &[Row]) -> Result<String> {
 }
 
 /// The page of a comparison: its verdict, the table, and error against epsilon.
-pub fn comparison_html(
-    title: &str,
-    verdict: &str,
-    rows: &[Row],
-    pareto_points: &[ParetoPoint],
-    config_json: &serde_json::Value,
-) -> Result<String> {
-    let pareto = comparison::pareto(pareto_points, rows);
+pub fn comparison_html(comparison: &Comparison) -> Result<String> {
+    let Comparison { title, setting, verdict, notes, rows, pareto, config } = comparison;
+    let pareto = comparison::pareto(pareto, rows);
     let body = html! {
         header {
             h1 { (title) }
-            p.sub { "algorithms compared on the same problem" }
+            p.sub { (setting) }
         }
         p.verdict { (verdict) }
         @if let Some(chart) = &pareto {
@@ -99,8 +94,9 @@ pub fn comparison_html(
         section aria-labelledby="comparison" {
             h2 id="comparison" { "Comparison" }
             (comparison::table(rows))
+            @for note in notes { p { (note) } }
         }
-        (config_section(config_json))
+        (config_section(config))
     };
     Page { title, body, charts: pareto.into_iter().collect() }.render()
 }

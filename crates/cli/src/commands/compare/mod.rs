@@ -11,11 +11,11 @@ use crate::config::Source;
 use crate::error::{Error, Result};
 use crate::instance::Instances;
 use crate::progress::Progress;
-use crate::{files, interrupt};
+use crate::report::comparison::Comparison;
+use crate::{files, interrupt, report};
 use contender::{Contender, Sizes};
 use contest::{Contest, Draw};
 use std::fmt::Write as _;
-use table::{Report, Row};
 
 /// Tuning draws are numbered from here: never those that are reported.
 const FIRST_TUNING_TRIAL: u64 = 1 << 32;
@@ -35,7 +35,7 @@ pub fn compare(args: &CompareArgs) -> Result<()> {
     let delta = args.delta.or(base.privacy.mechanism.delta()).unwrap_or(DEFAULT_DELTA);
     let name = format!("{}-compare", base.name);
     let out = files::output_directory(args.common.out.as_deref(), &name)?;
-    if out.join("compare.json").exists() {
+    if out.join("comparison.json").exists() {
         return Err(Error::input(format!("--out {}: holds another comparison", out.display()))
             .hint("choose another directory; nothing is overwritten"));
     }
@@ -86,49 +86,54 @@ pub fn compare(args: &CompareArgs) -> Result<()> {
                 let settings = files::csv_field(&settings.join("; "));
                 let _ = writeln!(tuned, "{epsilon},{},{settings},{error}", contender.label);
             }
-            rows.push(Row::of(&entry));
+            rows.push(table::row(&entry));
         }
     }
     progress.finish();
     table::sort(&mut rows);
-    let report = Report {
-        name: base.name.clone(),
-        loss: base.problem.loss.name().into(),
-        agents: instances.graph.len(),
-        features: instances.columns.len(),
-        delta,
-        adjacency: "replace-one",
-        seed,
-        trials,
-        tuning_trials: args.tuning_trials,
-        settings_per_algorithm: SETTINGS,
-        notes: notes(&instances),
+    let comparison = Comparison {
+        title: base.name.clone(),
+        setting: format!(
+            "{} loss, {} agents, {} columns, exact (epsilon, {delta:e})-DP over whole runs, {trials} trials, \
+             each algorithm tuned over {SETTINGS} settings on {} other draws",
+            base.problem.loss.name(),
+            instances.graph.len(),
+            instances.columns.len(),
+            args.tuning_trials,
+        ),
+        notes: notes(&instances, seed),
         verdict: table::verdict(&rows, instances.graph.len()),
+        pareto: table::pareto(&rows),
         rows,
+        config: base.given.clone(),
     };
     let write = |name: &str, text: &str| files::write_text(&out, name, text);
-    write("compare.csv", &table::csv(&report.rows))?;
+    write("comparison.csv", &table::csv(&comparison.rows))?;
+    write("comparison.md", &table::markdown(&comparison))?;
     write("tuning.csv", &tuned)?;
-    write("compare.json", &files::json(&report)?)?;
+    write("report.html", &report::comparison_html(&comparison)?)?;
+    // Last, so that a directory with it is a whole comparison.
+    write("comparison.json", &files::json(&comparison)?)?;
     if args.common.json {
-        super::print_json(&report)
+        super::print_json(&comparison)
     } else {
         super::print(&format!(
-            "{}\n  files in {}: report.html, compare.json, compare.csv, tuning.csv, pareto.svg\n",
-            table::text(&report),
+            "{}\n  files in {}: report.html, comparison.json, comparison.csv, comparison.md, tuning.csv\n",
+            table::text(&comparison),
             out.display()
         ))
     }
 }
 
-fn notes(instances: &Instances) -> Vec<String> {
+fn notes(instances: &Instances, seed: u64) -> Vec<String> {
     let mut notes = vec![
         "Every algorithm was tuned over twelve declared settings (tuning.csv) on draws that are not \
          reported here."
             .to_string(),
-        "Epsilon is over the whole run, exact, replace-one on one agent's rows. The comparison itself is \
-         seeded and guarantees nothing."
-            .to_string(),
+        format!(
+            "Epsilon is over the whole run, exact, replace-one on one agent's rows. The comparison itself is \
+             seeded ({seed}) and guarantees nothing."
+        ),
     ];
     if instances.is_fixed() {
         notes.push(

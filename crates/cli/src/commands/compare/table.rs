@@ -1,98 +1,58 @@
 //! From entries to rows, files and the verdict.
 
-use super::contest::{Entry, quantile};
-use serde::Serialize;
+use super::contest::{Entry, Outcome, quantile};
+use crate::report::comparison::{Comparison, ParetoPoint, Row};
+use dzoa::privacy::Claim;
 use std::fmt::Write as _;
 
-/// compare.json
-#[derive(Debug, Serialize)]
-pub struct Report {
-    pub name: String,
-    pub loss: String,
-    pub agents: usize,
-    pub features: usize,
-    pub delta: f64,
-    pub adjacency: &'static str,
-    pub seed: u64,
-    pub trials: usize,
-    pub tuning_trials: usize,
-    pub settings_per_algorithm: usize,
-    /// What a reader must know.
-    pub notes: Vec<String>,
-    /// Sorted by epsilon, then by error.
-    pub rows: Vec<Row>,
-    /// Computed from the rows.
-    pub verdict: String,
+/// The row of one entry; costs are those of the first trial.
+pub fn row(entry: &Entry) -> Row {
+    let pick = |get: fn(&Outcome) -> f64, share: f64| {
+        let values: Vec<f64> = entry.outcomes.iter().map(get).collect();
+        Some(quantile(&values, share)).filter(|value| value.is_finite())
+    };
+    let accuracies: Vec<f64> = entry.outcomes.iter().filter_map(|o| o.accuracy).collect();
+    let costs = entry.outcomes.first().map(|outcome| outcome.costs).unwrap_or_default();
+    let private = entry.contender.is_private();
+    Row {
+        algorithm: entry.contender.label.clone(),
+        epsilon: private.then_some(entry.epsilon),
+        epsilon_exact: entry.spent,
+        claim: if private { Claim::Exact } else { Claim::None },
+        refused: entry.refused.clone(),
+        error_median: pick(|o| o.error, 0.5),
+        error_low: pick(|o| o.error, 0.1),
+        error_high: pick(|o| o.error, 0.9),
+        objective_gap: pick(|o| o.gap, 0.5),
+        accuracy: Some(quantile(&accuracies, 0.5)).filter(|value| value.is_finite()),
+        rounds: entry.rounds,
+        messages: costs.messages,
+        bytes: costs.bytes,
+        oracle_calls: costs.oracle_calls,
+        seconds: pick(|o| o.seconds, 0.5).unwrap_or(0.0),
+        needs: entry.needs.words().into_iter().map(String::from).collect(),
+        settings: entry.settings.clone(),
+        note: String::new(),
+    }
 }
 
-/// One contender at one epsilon.
-#[derive(Clone, Debug, Serialize)]
-pub struct Row {
-    pub algorithm: String,
-    /// The total budget; null for contenders that are not private.
-    pub epsilon: Option<f64>,
-    /// What the exact accountant says of the run.
-    pub epsilon_exact: Option<f64>,
-    /// `exact` or `none`: what the mechanism would claim on private rows, unseeded.
-    pub claim: &'static str,
-    /// Why it could not take part.
-    pub refused: Option<String>,
-    pub error_median: Option<f64>,
-    /// 10th percentile over trials.
-    pub error_low: Option<f64>,
-    /// 90th percentile over trials.
-    pub error_high: Option<f64>,
-    pub objective_gap: Option<f64>,
-    pub accuracy: Option<f64>,
-    pub rounds: u64,
-    pub messages: u64,
-    pub bytes: u64,
-    pub oracle_calls: u64,
-    /// Median over trials, each with the machine to itself.
-    pub seconds: Option<f64>,
-    pub needs: Vec<&'static str>,
-    pub settings: Vec<String>,
+/// The curves of those that are private and have a result.
+pub fn pareto(rows: &[Row]) -> Vec<ParetoPoint> {
+    let point = |row: &Row| {
+        Some(ParetoPoint {
+            algorithm: row.algorithm.clone(),
+            epsilon: row.epsilon?,
+            error_median: row.error_median?,
+            error_low: row.error_low?,
+            error_high: row.error_high?,
+        })
+    };
+    rows.iter().filter_map(point).collect()
 }
 
-impl Row {
-    /// Of one entry; costs are those of the first trial.
-    pub fn of(entry: &Entry) -> Self {
-        let pick = |get: fn(&super::contest::Outcome) -> f64, share: f64| {
-            let values: Vec<f64> = entry.outcomes.iter().map(get).collect();
-            Some(quantile(&values, share)).filter(|value| value.is_finite())
-        };
-        let accuracies: Vec<f64> = entry.outcomes.iter().filter_map(|o| o.accuracy).collect();
-        let costs = entry.outcomes.first().map(|outcome| outcome.costs).unwrap_or_default();
-        let private = entry.contender.is_private();
-        Self {
-            algorithm: entry.contender.label.clone(),
-            epsilon: private.then_some(entry.epsilon),
-            epsilon_exact: entry.spent,
-            claim: if private { "exact" } else { "none" },
-            refused: entry.refused.clone(),
-            error_median: pick(|o| o.error, 0.5),
-            error_low: pick(|o| o.error, 0.1),
-            error_high: pick(|o| o.error, 0.9),
-            objective_gap: pick(|o| o.gap, 0.5),
-            accuracy: Some(quantile(&accuracies, 0.5)).filter(|value| value.is_finite()),
-            rounds: entry.rounds,
-            messages: costs.messages,
-            bytes: costs.bytes,
-            oracle_calls: costs.oracle_calls,
-            seconds: pick(|o| o.seconds, 0.5),
-            needs: entry.needs.words(),
-            settings: entry.settings.clone(),
-        }
-    }
-
-    /// Private, and with a result.
-    fn competes(&self) -> bool {
-        self.claim == "exact" && self.error_median.is_some()
-    }
-
-    fn needs_nobody(&self) -> bool {
-        !self.needs.contains(&"coordinator")
-    }
+/// Private, and with a result.
+fn competes(row: &Row) -> bool {
+    row.claim == Claim::Exact && row.error_median.is_some()
 }
 
 /// By epsilon (those without one last), then by error (those without one last).
@@ -113,7 +73,7 @@ pub fn verdict(rows: &[Row], agents: usize) -> String {
     epsilons.dedup();
     for epsilon in epsilons {
         let here: Vec<&Row> =
-            rows.iter().filter(|row| row.epsilon == Some(epsilon) && row.competes()).collect();
+            rows.iter().filter(|row| row.epsilon == Some(epsilon) && competes(row)).collect();
         let Some(best) = here.first() else {
             sentences.push(format!("At epsilon {epsilon} nobody has a result."));
             continue;
@@ -125,7 +85,7 @@ pub fn verdict(rows: &[Row], agents: usize) -> String {
         if error(best) >= agents as f64 {
             let _ = write!(sentence, ", no better than the zero model, whose error is {agents}");
         }
-        let free = here.iter().find(|row| row.needs_nobody());
+        let free = here.iter().find(|row| !row.needs.iter().any(|need| need == "coordinator"));
         let ours = here.iter().find(|row| row.algorithm.starts_with("d-zoa"));
         if let Some(ours) = ours {
             if ours.algorithm == best.algorithm {
@@ -174,21 +134,10 @@ fn within(better: &Row, worse: &Row) -> &'static str {
 }
 
 /// The table on the terminal.
-pub fn text(report: &Report) -> String {
-    let mut text = format!(
-        "{}: {} on {} agents, {} columns, exact (epsilon, {:e})-DP, {} trials, {} tuning draws x {} \
-         settings each\n",
-        report.name,
-        report.loss,
-        report.agents,
-        report.features,
-        report.delta,
-        report.trials,
-        report.tuning_trials,
-        report.settings_per_algorithm
-    );
+pub fn text(comparison: &Comparison) -> String {
+    let mut text = format!("{}: {}\n", comparison.title, comparison.setting);
     let mut last = Some(f64::NAN);
-    for row in &report.rows {
+    for row in &comparison.rows {
         if row.epsilon != last {
             last = row.epsilon;
             let _ = match row.epsilon {
@@ -227,12 +176,58 @@ pub fn text(report: &Report) -> String {
             row.messages,
             row.bytes,
             row.oracle_calls,
-            row.seconds.map_or("-".into(), |seconds| format!("{seconds:.3}")),
+            format!("{:.3}", row.seconds),
         );
     }
-    let _ = writeln!(text, "\n  {}", report.verdict);
-    for note in &report.notes {
+    let _ = writeln!(text, "\n  {}", comparison.verdict);
+    for note in &comparison.notes {
         let _ = writeln!(text, "  {note}");
+    }
+    text
+}
+
+fn claim_word(claim: Claim) -> &'static str {
+    match claim {
+        Claim::Exact => "exact",
+        Claim::Nominal => "nominal",
+        Claim::None => "none",
+    }
+}
+
+/// The same as Markdown, for documents.
+pub fn markdown(comparison: &Comparison) -> String {
+    let Comparison { setting, verdict, rows, .. } = comparison;
+    let mut text = format!("{setting}.\n\n{verdict}\n\n");
+    text.push_str(
+        "| epsilon | algorithm | error, median (10 % to 90 %) | accuracy | rounds | messages | bytes | \
+         oracle calls | seconds | needs |\n| ---: | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |\n",
+    );
+    let number = |value: Option<f64>| value.map_or("diverged".into(), |v| format!("{v:.2e}"));
+    for row in rows {
+        let epsilon = row.epsilon.map_or("not private".into(), |epsilon| epsilon.to_string());
+        if let Some(reason) = &row.refused {
+            let _ = writeln!(
+                text,
+                "| {epsilon} | {} | refused: {reason} | | | | | | | |",
+                row.algorithm
+            );
+            continue;
+        }
+        let _ = writeln!(
+            text,
+            "| {epsilon} | {} | {} ({} to {}) | {} | {} | {} | {} | {} | {:.3} | {} |",
+            row.algorithm,
+            number(row.error_median),
+            number(row.error_low),
+            number(row.error_high),
+            row.accuracy.map_or("-".into(), |accuracy| format!("{accuracy:.3}")),
+            row.rounds,
+            row.messages,
+            row.bytes,
+            row.oracle_calls,
+            row.seconds,
+            if row.needs.is_empty() { "values only".into() } else { row.needs.join(", ") },
+        );
     }
     text
 }
@@ -248,7 +243,7 @@ pub fn csv(rows: &[Row]) -> String {
         let fields = [
             number(row.epsilon),
             row.algorithm.clone(),
-            row.claim.into(),
+            claim_word(row.claim).into(),
             number(row.error_median),
             number(row.error_low),
             number(row.error_high),
@@ -258,7 +253,7 @@ pub fn csv(rows: &[Row]) -> String {
             row.messages.to_string(),
             row.bytes.to_string(),
             row.oracle_calls.to_string(),
-            number(row.seconds),
+            row.seconds.to_string(),
             row.needs.join("; "),
             row.settings.join("; "),
             row.refused.clone().unwrap_or_default(),
