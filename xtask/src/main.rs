@@ -1,6 +1,7 @@
 //! `cargo xtask ...`: the project's chores, the same on every machine.
 
 mod browser;
+mod comparison;
 mod vendor;
 
 use std::path::{Path, PathBuf};
@@ -12,6 +13,9 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   test      format check, clippy, all tests, the accountants against other libraries, and the timing
             against numpy; installs what it needs
   figures   draw the pictures of the documentation anew
+  comparison [--quick]
+            measure the tables of docs/comparison.md anew, in less than an hour; --quick takes few trials
+            and leaves the large data sets out
   screenshots
             take the pictures of the report anew, with Chromium
   vendor    fetch the report's chart library anew, with npm";
@@ -23,6 +27,7 @@ fn main() -> ExitCode {
     let outcome = match command.as_deref() {
         Some("test") => test(),
         Some("figures") => figures(),
+        Some("comparison") => comparison::run(std::env::args().any(|word| word == "--quick")),
         Some("screenshots") => browser::screenshots(),
         Some("vendor") => vendor::vendor(),
         _ => Err(USAGE.into()),

@@ -93,6 +93,7 @@ pub struct ParetoPoint {
 /// The table, in the caller's order.
 pub fn table(rows: &[Row]) -> Markup {
     let value = |value: Option<f64>| value.map_or("–".into(), number);
+    let epsilon = |row: &Row| row.epsilon.map_or("–".into(), |epsilon| epsilon.to_string());
     html! {
         div.scroll tabindex="0" {
             table.comparison {
@@ -102,25 +103,28 @@ pub fn table(rows: &[Row]) -> Markup {
                     th scope="col" { "accuracy" }
                     th scope="col" { "rounds" } th scope="col" { "messages" } th scope="col" { "bytes" }
                     th scope="col" { "oracle calls" } th scope="col" { "seconds" }
-                    th.text scope="col" { "needs" } th.text scope="col" { "note" }
+                    th.text scope="col" { "needs" } th.text.wide scope="col" { "settings" }
                 } }
                 @for row in rows {
                     tr {
                         th scope="row" { (row.algorithm) }
-                        td { (claim::badge(row.claim)) }
-                        td { (row.epsilon.map_or("–".into(), number)) }
-                        td { (value(row.error_median)) }
-                        td.low-high { (value(row.error_low)) " to " (value(row.error_high)) }
-                        td { (value(row.accuracy)) }
-                        td { (row.rounds) }
-                        td { (grouped(row.messages)) }
-                        td { (grouped(row.bytes)) }
-                        td { (grouped(row.oracle_calls)) }
-                        td { (number(row.seconds)) }
-                        td.text { (row.needs.join(", ")) }
-                        td.text {
-                            @if let Some(reason) = &row.refused { "refused: " (reason) }
-                            (row.settings.join("; ")) " " (row.note)
+                        @if let Some(reason) = &row.refused {
+                            td { "–" }
+                            td { (epsilon(row)) }
+                            td.text colspan="10" { "refused: " (reason) }
+                        } @else {
+                            td { (claim::badge(row.claim)) }
+                            td { (epsilon(row)) }
+                            td { (value(row.error_median)) }
+                            td.low-high { (value(row.error_low)) " to " (value(row.error_high)) }
+                            td { (value(row.accuracy)) }
+                            td { (row.rounds) }
+                            td { (grouped(row.messages)) }
+                            td { (grouped(row.bytes)) }
+                            td { (grouped(row.oracle_calls)) }
+                            td { (number(row.seconds)) }
+                            td.text { (row.needs.join(", ")) }
+                            td.text { (row.settings.join(", ")) " " (row.note) }
                         }
                     }
                 }
@@ -160,13 +164,12 @@ pub fn pareto(points: &[ParetoPoint], rows: &[Row]) -> Option<Chart> {
         let curve = Curve::line(format!("{name}{caution}"), pick(|point| point.error_median))
             .look(Look::Bars);
         chart.with(curve.spread(
-            "low to high",
+            "10 % to 90 %",
             pick(|point| point.error_low),
             pick(|point| point.error_high),
         ))
     });
-    let words =
-        "Down and to the left is better. Points are medians over trials, bars go from low to high.";
+    let words = "Down and to the left is better. Points are medians over trials, bars go from the 10th to the 90th percentile.";
     Some(chart.words(words).log_x().finish())
 }
 

@@ -95,7 +95,7 @@ pub fn compare(args: &CompareArgs) -> Result<()> {
         title: base.name.clone(),
         setting: format!(
             "{} loss, {} agents, {} columns, exact (epsilon, {delta:e})-DP over whole runs, {trials} trials, \
-             each algorithm tuned over {SETTINGS} settings on {} other draws",
+             each algorithm tuned over {SETTINGS} settings on {} other draw(s)",
             base.problem.loss.name(),
             instances.graph.len(),
             instances.columns.len(),

@@ -31,8 +31,18 @@ pub fn row(entry: &Entry) -> Row {
         oracle_calls: costs.oracle_calls,
         seconds: pick(|o| o.seconds, 0.5).unwrap_or(0.0),
         needs: entry.needs.words().into_iter().map(String::from).collect(),
-        settings: entry.settings.clone(),
+        settings: entry.settings.iter().map(|setting| plain(setting)).collect(),
         note: String::new(),
+    }
+}
+
+/// `algorithm.options.step=0.3` as `step=0.300`: what a table has room for; tuning.csv has the whole.
+fn plain(setting: &str) -> String {
+    let (path, value) = setting.split_once('=').unwrap_or((setting, ""));
+    let key = path.rsplit('.').next().unwrap_or(path);
+    match value.parse::<f64>() {
+        Ok(number) if number.fract() != 0.0 => format!("{key}={}", short(number)),
+        _ => format!("{key}={value}"),
     }
 }
 
@@ -80,7 +90,7 @@ pub fn verdict(rows: &[Row], agents: usize) -> String {
         };
         let error = |row: &Row| row.error_median.unwrap_or(f64::INFINITY);
         let mut sentence =
-            format!("At epsilon {epsilon} {} errs least ({:.2e})", best.algorithm, error(best));
+            format!("At epsilon {epsilon} {} errs least ({})", best.algorithm, short(error(best)));
         // The zero model's error is the number of agents.
         if error(best) >= agents as f64 {
             let _ = write!(sentence, ", no better than the zero model, whose error is {agents}");
@@ -112,9 +122,9 @@ pub fn verdict(rows: &[Row], agents: usize) -> String {
             Some(free) if free.algorithm != best.algorithm => {
                 let _ = write!(
                     sentence,
-                    "; of those that need no coordinator {} errs least ({:.2e})",
+                    "; of those that need no coordinator {} errs least ({})",
                     free.algorithm,
-                    error(free)
+                    short(error(free))
                 );
             }
             Some(_) => sentence.push_str(", and it needs no coordinator"),
@@ -162,7 +172,7 @@ pub fn text(comparison: &Comparison) -> String {
             let _ = writeln!(text, "  {:<23} refused: {reason}", row.algorithm);
             continue;
         }
-        let number = |value: Option<f64>| value.map_or("diverged".into(), |v| format!("{v:.2e}"));
+        let number = |value: Option<f64>| value.map_or("diverged".into(), short);
         let band = format!("{} to {}", number(row.error_low), number(row.error_high));
         let needs = if row.needs.is_empty() { "values only".into() } else { row.needs.join(", ") };
         let _ = writeln!(
@@ -186,6 +196,16 @@ pub fn text(comparison: &Comparison) -> String {
     text
 }
 
+/// Three digits that a reader takes in at a glance.
+fn short(value: f64) -> String {
+    match value.abs() {
+        size if !(0.01..10_000.0).contains(&size) => format!("{value:.2e}"),
+        size if size < 1.0 => format!("{value:.3}"),
+        size if size < 100.0 => format!("{value:.2}"),
+        _ => format!("{value:.0}"),
+    }
+}
+
 fn claim_word(claim: Claim) -> &'static str {
     match claim {
         Claim::Exact => "exact",
@@ -202,7 +222,7 @@ pub fn markdown(comparison: &Comparison) -> String {
         "| epsilon | algorithm | error, median (10 % to 90 %) | accuracy | rounds | messages | bytes | \
          oracle calls | seconds | needs |\n| ---: | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |\n",
     );
-    let number = |value: Option<f64>| value.map_or("diverged".into(), |v| format!("{v:.2e}"));
+    let number = |value: Option<f64>| value.map_or("diverged".into(), short);
     for row in rows {
         let epsilon = row.epsilon.map_or("not private".into(), |epsilon| epsilon.to_string());
         if let Some(reason) = &row.refused {
