@@ -1,4 +1,4 @@
-//! The classification problem of the figures whose privacy is exact, and the mechanisms on it.
+//! The classification problem of the figure whose privacy is exact, and any algorithm on it.
 
 use super::trials::Stop;
 use crate::agents;
@@ -7,13 +7,8 @@ use crate::error::{Error, Result};
 use crate::inner::inner_loops;
 use crate::instance::Instances;
 use crate::interrupt;
-use dzoa::baselines::dp_gd::{self, DpGd};
-use dzoa::mechanism::output_rule;
 use dzoa::prelude::*;
-use dzoa::privacy::calibrate::{Schedule, discrete_gaussian_events};
-use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 /// N_k.
 pub const SAMPLES: usize = 2000;
@@ -33,24 +28,15 @@ pub struct Budget {
     pub delta: f64,
 }
 
-/// A way to keep the budget.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Method {
-    /// D-ZOA's `output`, with its public rule.
-    Output,
-    /// D-ZOA's `scalar`, with its public rule.
-    Scalar,
-    /// Gradient descent, each agent adding its noise; needs somebody who averages.
-    DpGd(Tuned),
-}
-
-/// What is tuned for a baseline.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
-pub struct Tuned {
-    /// M.
-    pub rounds: u64,
-    /// Step size, or the like.
-    pub step: f64,
+/// How the budget is kept.
+#[derive(Clone, Debug)]
+pub struct Method {
+    /// `algorithm = ...` of a config, as an inline table.
+    pub algorithm: String,
+    /// `privacy.mechanism`
+    pub mechanism: &'static str,
+    /// Each round's share of the budget over that of the one before.
+    pub growth: f64,
 }
 
 /// Rows and their optimum.
@@ -62,33 +48,29 @@ pub struct ExactDraw {
     loss: &'static str,
 }
 
-fn config(loss: &str, mechanism: &str, budget: Budget) -> Result<Config> {
-    let Budget { epsilon, delta } = budget;
-    let growth = output_rule(SAMPLES, epsilon).growth;
-    let mut text = format!(
+fn config(loss: &str, method: &Method, Budget { epsilon, delta }: Budget) -> Result<Config> {
+    let Method { algorithm, mechanism, growth } = method;
+    let text = format!(
         "problem = {{ loss = \"{loss}\", regularizer = \"l1\", eta = {ETA} }}\n\
          network = {{ topology = \"paper\" }}\n\
          data = {{ synthetic = {{ agents = {AGENTS}, samples = {SAMPLES}, features = {FEATURES}, signal = 2.0, \
-         normalize_columns = false }} }}\n"
+         normalize_columns = false }} }}\n\
+         algorithm = {algorithm}\n\
+         privacy = {{ mechanism = \"{mechanism}\", total_epsilon = {epsilon:?}, delta = {delta:?}, \
+         schedule = {{ growth = {growth:?} }} }}\n"
     );
-    text += &match mechanism {
-        "output" => format!(
-            "algorithm = {{ name = \"admm\", rho = \"auto\", rounds = \"auto\" }}\n\
-             privacy = {{ mechanism = \"output\", total_epsilon = {epsilon:?}, delta = {delta:?}, \
-             schedule = {{ growth = {growth:?} }} }}\n"
-        ),
-        _ => format!(
-            "algorithm = {{ name = \"d-zoa\", rho = \"auto\", rounds = \"auto\" }}\n\
-             privacy = {{ mechanism = \"scalar\", total_epsilon = {epsilon:?}, delta = {delta:?} }}\n"
-        ),
-    };
     Config::from_text(&text, "fig3-honest (built in)")
 }
 
 impl ExactDraw {
     /// Draws the data of one trial.
     pub fn new(loss: &'static str, streams: &Streams) -> Result<Self> {
-        let config = config(loss, "output", Budget { epsilon: 1.0, delta: 1e-5 })?;
+        let any = Method {
+            algorithm: "{ name = \"dp-gd\", rounds = 1 }".into(),
+            mechanism: "output",
+            growth: 1.0,
+        };
+        let config = config(loss, &any, Budget { epsilon: 1.0, delta: 1e-5 })?;
         let instances = Instances::prepare(&config, streams)?;
         let problem = instances.problem(streams);
         let optimum = reference::optimum(&problem)
@@ -99,52 +81,33 @@ impl ExactDraw {
 
     /// The paper's metric of what the agents report in the end.
     pub fn error(&self, method: &Method, budget: Budget) -> Result<f64, Stop> {
-        let estimates = match method {
-            Method::Output => self.d_zoa("output", budget)?,
-            Method::Scalar => self.d_zoa("scalar", budget)?,
-            Method::DpGd(tuned) => self.dp_gd(tuned, budget)?,
-        };
-        let scale: f64 = self.optimum.iter().map(|b| b * b).sum();
-        let of =
-            |b: &Vec<f64>| b.iter().zip(&self.optimum).map(|(b, c)| (b - c) * (b - c)).sum::<f64>();
-        let error = estimates.iter().map(of).sum::<f64>() / scale;
-        Ok(if error.is_finite() { error } else { f64::INFINITY })
-    }
-
-    fn d_zoa(&self, mechanism: &str, budget: Budget) -> Result<Vec<Vec<f64>>, Stop> {
-        let mut config = config(self.loss, mechanism, budget)?;
+        let mut config = config(self.loss, method, budget)?;
         agents::apply_public_rule(&mut config, &self.instances);
         let (problem, graph) = (&self.problem, &self.instances.graph);
         let inner = inner_loops(&config, problem, graph, None)?;
         let promises = agents::promises(&config, problem, graph)?;
         let charged = (promises.as_slice(), Vec::new());
-        let mut agents = agents::build(&config, problem, graph, &inner, charged, &self.streams)?;
-        let status = simulate(&mut agents, &mut |_: &RoundView<'_>| match interrupt::asked() {
+        let mut fleet = agents::build(&config, problem, graph, &inner, charged, &self.streams)?;
+        let status = fleet.run(&mut |_: &RoundView<'_>| match interrupt::asked() {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         });
         match status {
-            Status::Finished => Ok(agents.iter().map(Agent::estimate).collect()),
-            Status::Stopped { .. } => Err(Stop::Interrupted),
-            failed => Err(Error::run(format!("{mechanism} on {}: {failed:?}", self.loss)).into()),
+            _ if interrupt::asked() => Err(Stop::Interrupted),
+            Status::Finished => Ok(self.distance((0..fleet.len()).map(|k| fleet.estimate(k)))),
+            Status::NonFinite { .. } => Ok(f64::INFINITY),
+            failed => {
+                let Method { algorithm, .. } = method;
+                Err(Error::run(format!("{algorithm} on {}: {failed:?}", self.loss)).into())
+            }
         }
     }
 
-    fn dp_gd(&self, tuned: &Tuned, budget: Budget) -> Result<Vec<Vec<f64>>, Stop> {
-        let c1 = self.problem.loss.lipschitz().unwrap_or(f64::INFINITY);
-        let sensitivity = dp_gd::sensitivity(c1, SAMPLES);
-        let total = (budget.epsilon, budget.delta);
-        let once = (FEATURES, 1);
-        let events =
-            discrete_gaussian_events(sensitivity, total, once, tuned.rounds, Schedule::Constant)
-                .ok_or_else(|| {
-                    Error::run("dp-gd: the budget is finer than the grid of the noise")
-                })?;
-        let run = DpGd { rounds: tuned.rounds, step: tuned.step };
-        let events: Vec<Arc<[_]>> = vec![events.into(); AGENTS];
-        let w = run
-            .run(&self.problem, &events, &self.streams)
-            .map_err(|refused| Error::run(format!("dp-gd: {refused}")))?;
-        Ok(vec![w; AGENTS])
+    fn distance(&self, estimates: impl Iterator<Item = Vec<f64>>) -> f64 {
+        let scale: f64 = self.optimum.iter().map(|b| b * b).sum();
+        let of =
+            |b: Vec<f64>| b.iter().zip(&self.optimum).map(|(b, c)| (b - c) * (b - c)).sum::<f64>();
+        let error = estimates.map(of).sum::<f64>() / scale;
+        if error.is_finite() { error } else { f64::INFINITY }
     }
 }

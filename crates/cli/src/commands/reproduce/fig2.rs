@@ -6,7 +6,7 @@ use super::paper::{Pair, ROUNDS};
 use super::raw::{Key, Measurement, Point};
 use super::trials::{Stop, Trial};
 use super::tuning::{self, Tuned};
-use super::{Drawing, Figure, benchmark};
+use super::{Drawing, Figure};
 use crate::chart::{Chart, Panel};
 use crate::error::Result;
 
@@ -72,7 +72,7 @@ impl Figure for Fig2 {
                     }));
                 };
                 record(D_ZOA, draw.d_zoa_errors((epsilon, delta))?);
-                record(DP_ADMM, &benchmark::errors_for(draw, &self.tuned, (epsilon, delta))?);
+                record(DP_ADMM, &tuning::errors_for(draw, &self.tuned, (epsilon, delta))?);
             }
         }
         Ok(measurements)

@@ -6,7 +6,7 @@ use super::paper::{Pair, ROUNDS};
 use super::raw::{Key, Measurement, Point};
 use super::trials::{Stop, Trial};
 use super::tuning::{self, Tuned};
-use super::{Drawing, Figure, benchmark};
+use super::{Drawing, Figure};
 use crate::chart::{Chart, Curve, Panel};
 use crate::error::Result;
 use dzoa::privacy::calibrate::theorem2_epsilon;
@@ -77,7 +77,7 @@ impl Figure for Fig3 {
             for (figure, pair) in places() {
                 let errors = match algorithm {
                     D_ZOA => draw.d_zoa_errors(pair)?.to_vec(),
-                    _ => benchmark::errors_for(draw, &self.tuned, pair)?,
+                    _ => tuning::errors_for(draw, &self.tuned, pair)?,
                 };
                 let (epsilon, delta) = pair;
                 let x = theorem2_epsilon(epsilon, delta, ROUNDS);

@@ -4,14 +4,14 @@
 //! any machine may compute any trials, and mean and spread come from the raw values in the order of the trials:
 //! merged shards give the bytes of a single run.
 
-mod benchmark;
 mod captions;
+mod contest;
 mod curves;
 mod exact;
 mod fig1;
 mod fig2;
 mod fig3;
-//mod honest;
+mod honest;
 mod merge;
 mod noise;
 mod paper;
@@ -89,7 +89,7 @@ fn figures(name: FigureName) -> Vec<Box<dyn Figure>> {
         Name::Fig1 => vec![Box::new(fig1::Fig1)],
         Name::Fig2 => vec![Box::new(fig2::Fig2::default())],
         Name::Fig3 => vec![Box::new(fig3::Fig3::default())],
-        Name::Fig3Honest => vec![],
+        Name::Fig3Honest => vec![Box::new(honest::Honest::default())],
         Name::Noise => vec![Box::new(noise::Noise)],
         Name::Rate => vec![Box::new(rate::Rate)],
         Name::All => {

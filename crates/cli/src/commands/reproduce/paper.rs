@@ -7,8 +7,11 @@ use crate::error::{Error, Result};
 use crate::inner::{Noise, inner_loops, measured_noise};
 use crate::instance::Instances;
 use crate::interrupt;
+use dzoa::baselines::{Lockstep, Spec};
 use dzoa::prelude::*;
+use dzoa::privacy::Event;
 use dzoa::reference::Optimum;
+use dzoa::simulate::{Fleet, Releases};
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
@@ -59,9 +62,9 @@ impl Draw {
     }
 
     /// The paper's metric `sum_k ||b_k - beta^c||^2/||beta^c||^2`.
-    pub fn error<'a>(&self, estimates: impl Iterator<Item = &'a [f64]>) -> f64 {
+    pub fn error<B: AsRef<[f64]>>(&self, estimates: impl Iterator<Item = B>) -> f64 {
         let known = &self.optimum.coefficients;
-        let of = |b: &[f64]| b.iter().zip(known).map(|(b, c)| (b - c) * (b - c)).sum::<f64>();
+        let of = |b: B| b.as_ref().iter().zip(known).map(|(b, c)| (b - c) * (b - c)).sum::<f64>();
         let error = estimates.map(of).sum::<f64>() / self.optimum_norm_squared();
         if error.is_finite() { error } else { f64::INFINITY }
     }
@@ -70,15 +73,30 @@ impl Draw {
     pub fn d_zoa_errors(&mut self, pair: Pair) -> Result<&[f64], Stop> {
         let key = [pair.0.to_bits(), pair.1.to_bits()];
         if !self.runs.contains_key(&key) {
-            let mut errors = Vec::new();
-            self.d_zoa(pair, ROUNDS, |view| {
-                errors.push(self.error(view.agents.iter().map(Agent::beta)));
-            })?;
-            // A run that left the finite numbers stays lost.
-            errors.resize(ROUNDS as usize, f64::INFINITY);
+            let (mut fleet, ..) = self.agents(pair, ROUNDS)?;
+            let errors = self.errors(&mut *fleet)?;
             self.runs.insert(key, errors);
         }
         Ok(&self.runs[&key])
+    }
+
+    /// Another algorithm's error after each of [`ROUNDS`] rounds, every release charged as `event`.
+    pub fn errors_of(&self, spec: Spec, event: Event) -> Result<Vec<f64>, Stop> {
+        let (problem, graph) = (&self.problem, &self.graph);
+        let releases = Releases::all(event, graph.len());
+        let built = spec.build(problem, graph);
+        let mut fleet = Lockstep::new(built, problem, graph, ROUNDS, releases, &self.streams);
+        self.errors(&mut fleet)
+    }
+
+    fn errors(&self, fleet: &mut dyn Fleet) -> Result<Vec<f64>, Stop> {
+        let mut errors = Vec::new();
+        watched(fleet, |view| {
+            errors.push(self.error((0..view.fleet.len()).map(|k| view.fleet.estimate(k))));
+        })?;
+        // A run that left the finite numbers stays lost.
+        errors.resize(ROUNDS as usize, f64::INFINITY);
+        Ok(errors)
     }
 
     /// Runs D-ZOA and shows every round to `watch`.
@@ -86,44 +104,51 @@ impl Draw {
         &self,
         pair: Pair,
         rounds: u64,
-        mut watch: impl FnMut(&RoundView<'_>),
+        watch: impl FnMut(&RoundView<'_>),
     ) -> Result<(), Stop> {
-        let (mut agents, ..) = self.agents(pair, rounds)?;
-        simulate(&mut agents, &mut |view: &RoundView<'_>| {
-            watch(view);
-            if interrupt::asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        });
-        if interrupt::asked() { Err(Stop::Interrupted) } else { Ok(()) }
+        let (mut fleet, ..) = self.agents(pair, rounds)?;
+        watched(&mut *fleet, watch)
     }
 
     /// The noise of every agent's inner loop at the inputs of these rounds.
     pub fn noise(&self, pair: Pair, at: &[u64]) -> Result<Vec<(u64, Vec<Noise>)>, Stop> {
-        let (mut agents, config, inner) =
-            self.agents(pair, at.iter().copied().max().unwrap_or(1))?;
-        let measure = |agents: &[Agent]| {
-            measured_noise(&config, &self.problem, &self.graph, agents, &inner, &self.streams)
+        let last = at.iter().copied().max().unwrap_or(1);
+        let (mut fleet, config, inner) = self.agents(pair, last)?;
+        let measure = |fleet: &dyn Fleet| {
+            measured_noise(&config, &self.problem, &self.graph, fleet, &inner, &self.streams)
         };
         let mut found = Vec::new();
         if at.contains(&1) {
-            found.push((1, measure(&agents)));
+            found.push((1, measure(&*fleet)));
         }
-        simulate(&mut agents, &mut |view: &RoundView<'_>| {
+        watched(&mut *fleet, |view| {
             // After round m the agents hold the inputs of round m + 1.
             if at.contains(&(view.round + 1)) {
-                found.push((view.round + 1, measure(view.agents)));
+                found.push((view.round + 1, measure(view.fleet)));
             }
-            if interrupt::asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        });
-        if interrupt::asked() { Err(Stop::Interrupted) } else { Ok(found) }
+        })?;
+        Ok(found)
     }
 
-    fn agents(&self, pair: Pair, rounds: u64) -> Result<(Vec<Agent>, Config, Vec<ZerothOrder>)> {
+    fn agents(&self, pair: Pair, rounds: u64) -> Result<Built> {
         let config = config(pair, rounds)?;
         let (problem, graph) = (&self.problem, &self.graph);
         let inner = inner_loops(&config, problem, graph, Some(&self.optimum))?;
         let promises = agents::promises(&config, problem, graph)?;
         let charged = (promises.as_slice(), Vec::new());
-        let agents = agents::build(&config, problem, graph, &inner, charged, &self.streams)?;
-        Ok((agents, config, inner))
+        let fleet = agents::build(&config, problem, graph, &inner, charged, &self.streams)?;
+        Ok((fleet, config, inner))
     }
+}
+
+/// Agents before their first round, and what they were made from.
+type Built = (Box<dyn Fleet>, Config, Vec<ZerothOrder>);
+
+/// Runs to the end and shows every round to `watch`, unless the user has had enough.
+fn watched(fleet: &mut dyn Fleet, mut watch: impl FnMut(&RoundView<'_>)) -> Result<(), Stop> {
+    fleet.run(&mut |view: &RoundView<'_>| {
+        watch(view);
+        if interrupt::asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    if interrupt::asked() { Err(Stop::Interrupted) } else { Ok(()) }
 }

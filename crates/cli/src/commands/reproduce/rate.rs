@@ -167,9 +167,10 @@ impl Rows<'_> {
     }
 
     fn round(&mut self, view: &RoundView<'_>) {
-        self.sums.resize_with(view.agents.len(), || vec![0.0; self.draw.problem.dim()]);
-        for (sum, agent) in self.sums.iter_mut().zip(view.agents) {
-            sum.iter_mut().zip(agent.beta()).for_each(|(sum, b)| *sum += b);
+        let fleet = view.fleet;
+        self.sums.resize_with(fleet.len(), || vec![0.0; self.draw.problem.dim()]);
+        for (k, sum) in self.sums.iter_mut().enumerate() {
+            sum.iter_mut().zip(fleet.release(k)).for_each(|(sum, b)| *sum += b);
         }
         if ROUNDS.contains(&view.round) {
             let scaled = |sum: &Vec<f64>| sum.iter().map(|s| s / view.round as f64).collect();
@@ -179,9 +180,9 @@ impl Rows<'_> {
                 .map(|b| vec![self.draw.problem.value(b) - self.draw.optimum.objective])
                 .collect();
             self.found.push(Row {
-                average_error: self.draw.error(averages.iter().map(Vec::as_slice)),
+                average_error: self.draw.error(averages.iter()),
                 average_gap: mean(&gaps)[0],
-                last_error: self.draw.error(view.agents.iter().map(Agent::beta)),
+                last_error: self.draw.error((0..fleet.len()).map(|k| fleet.release(k))),
             });
         }
     }

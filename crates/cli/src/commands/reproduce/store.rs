@@ -62,16 +62,19 @@ impl Store {
             return Ok(Self { settings, raw: Raw::default(), columns, is_new: true });
         }
         let found = Self::read(out, figure)?;
-        let comparable = Settings { tuned: found.settings.tuned.clone(), ..settings };
-        if found.settings != comparable {
+        // A trial does not depend on how many others there are: more of them may join.
+        let tuned = found.settings.tuned.clone();
+        let comparable = Settings { trials: found.settings.trials, tuned, ..settings.clone() };
+        if found.settings != comparable || found.settings.trials > trials {
             let Settings { seed, trials, version, .. } = &found.settings;
             return Err(Error::input(format!(
                 "--out {}: holds {name} with seed {seed} and {trials} trials of version {version}",
                 out.display()
             ))
-            .hint("choose another directory; a figure is never overwritten by another"));
+            .hint("choose another directory; with the same seed and at least as many trials it would go on"));
         }
-        Ok(found)
+        let settings = Settings { trials, ..found.settings };
+        Ok(Self { settings, ..found })
     }
 
     /// What is in a directory.

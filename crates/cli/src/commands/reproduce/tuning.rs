@@ -1,11 +1,13 @@
 //! The paper's benchmark DP-ADMM, tuned as the paper says it was: for the error at the last round, by a grid that
 //! is declared here, on draws that no figure shows.
 
-use super::benchmark::errors;
 use super::captions::number;
 use super::paper::{Draw, Pair, ROUNDS};
 use super::trials::{Stop, Trial, in_parallel};
+use crate::error::Error;
 use crate::interrupt;
+use dzoa::baselines::{Spec, dp_admm};
+use dzoa::privacy::Event;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 use std::sync::Mutex;
@@ -81,6 +83,25 @@ fn tune_pair(draws: &[&Draw], (epsilon, delta): Pair) -> Result<Tuned, Stop> {
         }
     }
     Ok(best.expect("the grid is not empty"))
+}
+
+/// DP-ADMM's error after each round, the coordinator's w standing for every agent.
+fn errors(draw: &Draw, tuned: &Tuned) -> Result<Vec<f64>, Stop> {
+    let Tuned { epsilon, delta, rho, a, p, .. } = *tuned;
+    let nominal = Some((epsilon, delta));
+    let settings = dp_admm::Settings { rho, step: a, decay: p, clip: None, nominal };
+    draw.errors_of(Spec::DpAdmm(settings), Event::Nominal { epsilon, delta })
+}
+
+/// The same with the settings that were chosen for a pair.
+pub fn errors_for(draw: &Draw, tuned: &[Tuned], pair: Pair) -> Result<Vec<f64>, Stop> {
+    let tuned =
+        tuned.iter().find(|tuned| (tuned.epsilon, tuned.delta) == pair).ok_or_else(|| {
+            let (epsilon, delta) = pair;
+            Error::input(format!("settings.json: DP-ADMM was not tuned for ({epsilon}, {delta})"))
+                .hint("compute the figure again, in another directory")
+        })?;
+    errors(draw, tuned)
 }
 
 /// `NAME.tuning.csv`
