@@ -79,8 +79,8 @@ pub struct Chart {
 }
 
 impl Chart {
-    /// The figure as SVG, with a description for those who cannot see it.
-    pub fn svg(&self, description: &str) -> String {
+    /// The figure as SVG.
+    pub fn svg(&self) -> String {
         let (plots, layouts): (Vec<_>, Vec<_>) = self.panels.iter().map(Panel::render).unzip();
         let rows = self.panels.len().div_ceil(self.columns);
         let mut scene = Figure::new(rows, self.columns)
@@ -91,7 +91,7 @@ impl Chart {
             .with_padding(8.0)
             .render();
         legend::append(&mut scene, &self.entries(), 2 * self.columns, TICK_SIZE);
-        described(&SvgBackend::new().render_scene(&scene), description)
+        SvgBackend::new().render_scene(&scene)
     }
 
     /// Labels and styles, each label once.
@@ -170,11 +170,12 @@ impl Panel {
         layout.show_legend = false;
         if self.log_x {
             let (low, high) = extent.x_margin();
+            let ticks = if low < 1e-3 { power_of_ten } else { number };
             layout = layout
                 .with_log_x()
                 .with_x_axis_min(low)
                 .with_x_axis_max(high)
-                .with_x_tick_format(TickFormat::Custom(Arc::new(number)));
+                .with_x_tick_format(TickFormat::Custom(Arc::new(ticks)));
         }
         layout
     }

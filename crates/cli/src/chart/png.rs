@@ -34,3 +34,27 @@ pub fn encode(svg: &str) -> Result<Vec<u8>> {
     resvg::render(&tree, Transform::from_scale(SCALE, SCALE), &mut pixels.as_mut());
     pixels.encode_png().map_err(|error| failed(&error))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Pixels that are not white when this text is drawn.
+    fn ink(text: &str) -> usize {
+        let svg = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"60\" height=\"40\">\
+             <text x=\"10\" y=\"30\" font-size=\"24\">{text}</text></svg>"
+        );
+        let pixels = Pixmap::decode_png(&encode(&svg).unwrap()).unwrap();
+        pixels.pixels().iter().filter(|pixel| pixel.red() < 128).count()
+    }
+
+    #[test]
+    fn every_letter_of_the_figures_is_in_the_font_that_comes_along() {
+        // The system's fonts are not compiled in, so that what is drawn is ours.
+        assert_eq!(ink(""), 0);
+        for letter in "aZ09=,()./²⁻¹⁰⁶⁹×βγδεσΣₖ‖−ᶜρη".chars() {
+            assert!(ink(&letter.to_string()) > 10, "{letter} is blank");
+        }
+    }
+}

@@ -111,7 +111,7 @@ impl Figure for Fig2 {
             tuning::describe(&self.tuned, "fig2"),
             findings(points)
         );
-        let svg = Chart { panels, columns: 1 }.svg("");
+        let svg = Chart { panels, columns: 1 }.svg();
         let further = vec![("fig2.tuning.csv".into(), tuning::csv(&self.tuned))];
         Ok(Drawing { svg, caption, further })
     }

@@ -135,7 +135,7 @@ impl Figure for Fig3 {
             lost(points),
             tuning::describe(&self.tuned, "fig3"),
         );
-        let svg = Chart { panels, columns: 1 }.svg("");
+        let svg = Chart { panels, columns: 1 }.svg();
         let further = vec![("fig3.tuning.csv".into(), tuning::csv(&self.tuned))];
         Ok(Drawing { svg, caption, further })
     }

@@ -161,7 +161,7 @@ impl Figure for Honest {
             lost(points),
             winners(points)
         );
-        let svg = Chart { panels, columns: 2 }.svg("");
+        let svg = Chart { panels, columns: 2 }.svg();
         let further = vec![("fig3-honest.tuning.csv".into(), contest::csv(&self.tuned))];
         Ok(Drawing { svg, caption, further })
     }

@@ -166,7 +166,7 @@ fn publish(out: &Path, figure: &dyn Figure, store: &Store) -> Result<String> {
     let name = figure.name();
     let points = store.raw.points();
     let drawing = figure.draw(&points, trials)?;
-    let svg = chart::described(&drawing.svg, &drawing.caption);
+    let svg = chart::described(&drawing.svg, &drawing.caption.replace(['*', '`'], ""));
     if trials > 0 {
         write_text(out, &format!("{name}.csv"), &raw::summary_csv(figure.columns(), &points))?;
     }

@@ -101,7 +101,7 @@ impl Figure for Noise {
             number(DELTA),
             spread(trials),
         );
-        Ok(Drawing { svg: Chart { panels, columns: 1 }.svg(""), caption, further: Vec::new() })
+        Ok(Drawing { svg: Chart { panels, columns: 1 }.svg(), caption, further: Vec::new() })
     }
 }
 

@@ -138,7 +138,7 @@ impl Figure for Rate {
             value(AVERAGE, "rate-a", last as f64),
             value(LAST, "rate-a", last as f64),
         );
-        Ok(Drawing { svg: Chart { panels, columns: 1 }.svg(""), caption, further: Vec::new() })
+        Ok(Drawing { svg: Chart { panels, columns: 1 }.svg(), caption, further: Vec::new() })
     }
 }
 
