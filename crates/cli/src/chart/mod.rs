@@ -166,7 +166,7 @@ impl Panel {
             .with_log_y()
             .with_y_axis_min(low)
             .with_y_axis_max(high)
-            .with_y_tick_format(TickFormat::Custom(Arc::new(power_of_ten)));
+            .with_y_tick_format(TickFormat::Custom(Arc::new(only_powers)));
         layout.show_legend = false;
         if self.log_x {
             let (low, high) = extent.x_margin();
@@ -206,7 +206,14 @@ impl Extent {
     }
 }
 
-/// 10⁻³ for 0.001: ticks along y, where all are powers of ten, look alike.
+/// Labels along y: short axes have ticks between the powers of ten, which need none.
+fn only_powers(value: f64) -> String {
+    let exponent = value.log10();
+    let is_power = (exponent - exponent.round()).abs() < 1e-8;
+    if is_power { power_of_ten(value) } else { String::new() }
+}
+
+/// 10⁻³ for 0.001.
 fn power_of_ten(value: f64) -> String {
     const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
     let exponent = value.log10();

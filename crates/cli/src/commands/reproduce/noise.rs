@@ -86,7 +86,7 @@ impl Figure for Noise {
             Panel {
                 title: format!("({letter})  ε = {epsilon} a round, nominal"),
                 x_label: "round m".into(),
-                y_label: "standard deviation σ of a coordinate".into(),
+                y_label: "noise σ of a coordinate".into(),
                 log_x: true,
                 curves: curves.into(),
             }
