@@ -237,10 +237,13 @@ pub fn number(value: f64) -> String {
             false => shown,
         };
     }
-    let power = 10f64.powf(exponent);
-    match value / power {
-        mantissa if (mantissa - 1.0).abs() < 1e-9 => power_of_ten(power),
-        mantissa => format!("{mantissa:.1}×{}", power_of_ten(power)),
+    // The formatter rounds 9.96 up to the next power of ten, where a division would print 10.0.
+    let rounded = format!("{value:.1e}");
+    let (mantissa, exponent) = rounded.split_once('e').unwrap_or((&rounded, "0"));
+    let power = power_of_ten(10f64.powi(exponent.parse().unwrap_or(0)));
+    match mantissa {
+        "1.0" if value.log10().fract().abs() < 1e-9 => power,
+        mantissa => format!("{mantissa}×{power}"),
     }
 }
 
@@ -265,6 +268,7 @@ mod tests {
             (0.15, "0.15"),
             (1e-6, "10⁻⁶"),
             (3.2e-4, "3.2×10⁻⁴"),
+            (9.98e-4, "1.0×10⁻³"),
             (2.0, "2"),
             (16.72, "16.7"),
             (1000.0, "1000"),

@@ -38,6 +38,10 @@ impl Figure for Fig2 {
         1.8
     }
 
+    fn cost_of_tuning(&self) -> f64 {
+        9.0
+    }
+
     fn prepare(&mut self, seed: u64) -> Result<(), Stop> {
         self.tuned = tuning::tune(seed, &pairs())?;
         Ok(())

@@ -50,6 +50,10 @@ impl Figure for Fig3 {
         7.0
     }
 
+    fn cost_of_tuning(&self) -> f64 {
+        40.0
+    }
+
     fn prepare(&mut self, seed: u64) -> Result<(), Stop> {
         let mut pairs: Vec<Pair> = Vec::new();
         for (_, pair) in places() {

@@ -74,7 +74,11 @@ impl Figure for Honest {
     }
 
     fn cost(&self) -> f64 {
-        20.0
+        38.0
+    }
+
+    fn cost_of_tuning(&self) -> f64 {
+        200.0
     }
 
     fn prepare(&mut self, seed: u64) -> Result<(), Stop> {

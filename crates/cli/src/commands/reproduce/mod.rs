@@ -50,6 +50,11 @@ pub trait Figure: Sync {
     /// About how many seconds one core needs for a trial: for the time left, and nothing else.
     fn cost(&self) -> f64;
 
+    /// The same for what it does before its first trial.
+    fn cost_of_tuning(&self) -> f64 {
+        0.0
+    }
+
     /// Chooses what is tuned, on other draws than those shown; everything it chose goes into the settings.
     fn prepare(&mut self, _seed: u64) -> Result<(), Stop> {
         Ok(())
@@ -117,17 +122,28 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<()> {
         .collect::<Result<_>>()?;
     interrupt::listen();
     let wanted = |trial: u64| args.shard.is_none_or(|shard| shard.has(trial));
-    let work: f64 = figures.iter().zip(&stores).map(|(f, s)| f.cost() * s.missing(wanted)).sum();
+    let work: f64 = figures
+        .iter()
+        .zip(&stores)
+        .map(|(figure, store)| {
+            let tuning = if store.is_new() { figure.cost_of_tuning() } else { 0.0 };
+            tuning + figure.cost() * store.missing(wanted)
+        })
+        .sum();
     let progress = Progress::of_work(work, "preparing");
     for (figure, store) in figures.iter_mut().zip(&mut stores) {
-        progress.say(&format!("{}: preparing", figure.name()));
+        if !store.is_new() || figure.cost_of_tuning() == 0.0 {
+            store.restore(&mut **figure)?;
+            continue;
+        }
+        progress.say(&format!("{}: tuning", figure.name()));
         match store.prepare(&mut **figure) {
             Err(Stop::Interrupted) => {
                 progress.finish();
                 return Err(Error::run("stopped by Ctrl-C before the first trial"));
             }
             Err(Stop::Failed(error)) => return Err(error),
-            Ok(()) => {}
+            Ok(()) => progress.work(figure.cost_of_tuning()),
         }
     }
     progress.say("computing trials");

@@ -100,14 +100,16 @@ impl Store {
         Ok(Self { settings, raw, columns: figure.columns(), is_new: false })
     }
 
-    /// Tunes what is to be tuned, or takes over what was tuned when the values were computed.
+    /// Whether nothing was computed yet.
+    pub fn is_new(&self) -> bool {
+        self.is_new
+    }
+
+    /// Tunes what is to be tuned, and remembers it.
     pub fn prepare(&mut self, figure: &mut dyn Figure) -> Result<(), Stop> {
-        if self.is_new {
-            figure.prepare(self.settings.seed)?;
-            self.settings.tuned = figure.tuned();
-            return Ok(());
-        }
-        self.restore(figure).map_err(Stop::Failed)
+        figure.prepare(self.settings.seed)?;
+        self.settings.tuned = figure.tuned();
+        Ok(())
     }
 
     /// Hands the figure what was tuned.
