@@ -182,6 +182,16 @@ fn figures() -> Outcome {
     run.args(["run", "--set", "run.trials=20", "--set", "name=\"paper\"", "--out"]).arg(&out);
     step("dzoa run", &mut run)?;
     let docs = root().join("docs");
+    let reproduced = root().join("target/xtask-reproduce");
+    let mut reproduce = Command::new(root().join("target/release/dzoa"));
+    reproduce.args(["reproduce", "all", "--trials", "20", "--out"]).arg(&reproduced);
+    step("dzoa reproduce", &mut reproduce)?;
+    for name in ["fig1", "fig2", "fig3", "fig3-honest", "noise", "rate"] {
+        let (from, to) = (reproduced.join(format!("{name}.svg")), docs.join("figures"));
+        std::fs::create_dir_all(&to)
+            .and_then(|()| std::fs::copy(&from, to.join(format!("{name}.svg"))))
+            .map_err(|error| format!("{}: {error}", from.display()))?;
+    }
     let copied = std::fs::create_dir_all(&docs)
         .and_then(|()| std::fs::copy(out.join("convergence.svg"), docs.join("convergence.svg")));
     copied.map(|_| ()).map_err(|error| format!("docs/convergence.svg: {error}"))

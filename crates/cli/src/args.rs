@@ -1,5 +1,9 @@
 //! The command line, each flag defined once.
 
+mod figures;
+
+pub use figures::{FigureName, MergeArgs, ReproduceArgs};
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -43,6 +47,20 @@ pub enum Command {
 Every algorithm is tuned over twelve declared settings, on other draws than those reported. d-zoa takes
 a mechanism behind a colon: d-zoa:output, d-zoa:scalar, d-zoa:none. `admm` is exact and not private.")]
     Compare(CompareArgs),
+    /// Draw the paper's figures, and those it should have had, as SVG, PNG and CSV
+    #[command(after_help = "Examples:
+  dzoa reproduce all                                       everything, 100 trials
+  dzoa reproduce fig2 --trials 20 --out quick
+  dzoa reproduce all --shard 2/8 --out shard-2             one of eight jobs of a cluster's array; then
+  dzoa merge shard-1 shard-2 shard-3 ... --out figures
+
+The same command goes on from the trials that are in DIR. Figures 2 and 3, noise and rate show the
+paper's privacy, which is nominal: no guarantee. fig3-honest shows mechanisms that hold.")]
+    Reproduce(ReproduceArgs),
+    /// Join the shards of `dzoa reproduce --shard` and draw their figures
+    #[command(after_help = "Example:
+  dzoa merge shard-1 shard-2 --out figures")]
+    Merge(MergeArgs),
     /// Write a commented starter config with its schema and a small generated data set
     #[command(after_help = "Example:
   dzoa init my-study && dzoa run my-study/run.toml")]

@@ -3,6 +3,7 @@
 mod agents;
 mod args;
 mod attack;
+mod chart;
 mod commands;
 mod config;
 mod error;
@@ -39,6 +40,8 @@ fn main() -> ExitCode {
         Command::Run(args) => commands::run::run(&args),
         Command::Audit(args) => commands::audit::audit(&args),
         Command::Compare(args) => commands::compare::compare(&args),
+        Command::Reproduce(args) => commands::reproduce::reproduce(&args),
+        Command::Merge(args) => commands::reproduce::merge(&args),
         Command::Init { dir } => commands::init::init(&dir),
         Command::Privacy { calculator } => commands::privacy::calculate(&calculator),
         Command::Predict(args) => commands::predict::predict(&args),

@@ -1,13 +1,8 @@
 //! Charts as SVG.
 
+use crate::chart::{BLUE, RED};
 use crate::summary::Summary;
 use kuva::prelude::*;
-
-/// Okabe and Ito's blue: readable in print and for the colour-blind.
-const BLUE: &str = "#0072B2";
-
-/// Okabe and Ito's vermilion.
-const RED: &str = "#D55E00";
 
 /// The scores of an attack under the two data sets, and the threshold between them.
 pub fn scores(scores: &[Vec<f64>; 2], threshold: f64, verdict: &str) -> String {

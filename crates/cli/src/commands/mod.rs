@@ -7,6 +7,7 @@ pub mod ledger;
 pub mod predict;
 pub mod privacy;
 pub mod report;
+pub mod reproduce;
 pub mod run;
 pub mod schema;
 mod summarise;

@@ -8,8 +8,8 @@
 //! ```
 //!
 //! The sensitivity is exact given what was exchanged: only `f_k'` sees rows. The D-ZOA paper runs it at
-//! an epsilon a round with c1 = 1, which the squared loss does not have: [`Settings::nominal`], for its
-//! figures only.
+//! an epsilon a round with c1 = 1, which the squared loss does not have, and with 1/N_k, which its sum scale
+//! does not have: [`Settings::nominal`], for its figures only.
 
 use super::plan::{gaussian, gradient, gradient_sensitivity};
 use super::{Baseline, Holder, Needs};
@@ -123,7 +123,9 @@ impl Baseline for DpAdmm {
     ) -> Result<Release, InnerFailure> {
         let mut w = self.update(round, holder);
         if let Some((epsilon, delta)) = self.settings.nominal {
-            let sensitivity = 2.0 * holder.risk.weight / (self.settings.rho + self.pull(round));
+            // With 1/N_k on the sum scale, too: the paper's figures take D-ZOA's own Lemma 3 in the same way.
+            let samples = holder.risk.samples.count() as f64;
+            let sensitivity = 2.0 / (samples * (self.settings.rho + self.pull(round)));
             let sigma = theorem1_sigma(sensitivity, epsilon, delta);
             w.iter_mut().for_each(|w| {
                 let normal: f64 = StandardNormal.sample(noise);
