@@ -148,7 +148,7 @@ fn a_broken_assumption_is_refused_with_its_reason() {
         ("dp-gd", "privacy.mechanism=scalar", "no scalars to protect"),
         ("m-admm", "algorithm.options.growth=0.5", "between 1 and 2"),
         ("dvp", "algorithm.options.growth=1.5", "takes no keys here"),
-        ("dvp", "algorithm.rounds=1000", "does to the Hessian"),
+        ("dvp", "algorithm.rounds=5000", "does to the Hessian"),
     ];
     for (name, set, expected) in cases {
         let name = format!("algorithm.name={name}");
