@@ -242,7 +242,7 @@ pub fn number(value: f64) -> String {
     let (mantissa, exponent) = rounded.split_once('e').unwrap_or((&rounded, "0"));
     let power = power_of_ten(10f64.powi(exponent.parse().unwrap_or(0)));
     match mantissa {
-        "1.0" if value.log10().fract().abs() < 1e-9 => power,
+        "1.0" if (value.log10() - value.log10().round()).abs() < 1e-9 => power,
         mantissa => format!("{mantissa}×{power}"),
     }
 }

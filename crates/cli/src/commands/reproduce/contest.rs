@@ -38,7 +38,7 @@ fn grid(name: &str) -> Vec<String> {
     let mut settings = Vec::new();
     match name {
         "dp-gd" => {
-            for rounds in [15, 30, 100] {
+            for rounds in [30, 100] {
                 for step in [0.3, 1.0, 3.0, 6.0] {
                     settings.push(format!("rounds = {rounds}, options = {{ step = {step:?} }}"));
                 }
