@@ -89,8 +89,8 @@ fn test() -> Outcome {
             "warnings",
         ]),
     )?;
-    step("build", cargo().args(["build", "--release", "--workspace"]))?;
     browser::find()?;
+    // This builds the program, too; `cargo build` would choose other features and build much of it twice.
     // The same generated cases in every run: what fails here fails for everybody, and can be looked at.
     step(
         "tests",
