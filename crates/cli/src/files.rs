@@ -41,7 +41,7 @@ pub fn write_files(
     trials: &[Trial],
     summary: &Summary,
 ) -> Result<()> {
-    let write = |name: &str, content: &str| write_text(out, name, content);
+    let write = |name: &str, content: &str| write_file(out, name, content);
     let trace = trace_csv(config, instances, trials);
     write("trace.csv", &trace)?;
     let pinball = config.given.pointer("/problem/quantile").and_then(serde_json::Value::as_f64);
@@ -79,7 +79,7 @@ pub fn write_files(
 }
 
 /// Writes one file into a directory that is made if need be.
-pub fn write_text(out: &Path, name: &str, content: &str) -> Result<()> {
+pub fn write_file(out: &Path, name: &str, content: impl AsRef<[u8]>) -> Result<()> {
     let path = out.join(name);
     std::fs::create_dir_all(out)
         .and_then(|()| std::fs::write(&path, content))

@@ -98,10 +98,15 @@ fn curvatures(
     k: usize,
     inner: &ZerothOrder,
 ) -> (f64, f64) {
+    let steepest = problem.loss.lipschitz().unwrap_or(1.0);
+    let scalar = matches!(config.privacy.mechanism, Mechanism::Scalar { .. });
     let loss = match problem.loss.smoothness() {
-        Some(smoothness) if problem.loss.name() != "huber" => smoothness,
-        // Kinks are smoothed over the width u1: a slope change of at most 2 c1 over it.
-        _ => 1.0_f64.max(problem.loss.lipschitz().unwrap_or(1.0) / inner.smoothing),
+        Some(smoothness) if scalar || problem.loss.name() != "huber" => smoothness,
+        // `scalar` sees the mean over many rows only, whose margins lie at many distances from a kink: the
+        // logistic loss, which spreads its change of slope likewise, has c1/4.
+        _ if scalar => steepest / 4.0,
+        // One agent's few rows may have their kinks together, smoothed over the width u1.
+        _ => 1.0_f64.max(steepest / inner.smoothing),
     };
     let weight = problem.sample_weight(k) * problem.agents[k].count() as f64;
     let neighbourhood = graph.neighbourhood(k, config.network.self_loop) as f64;

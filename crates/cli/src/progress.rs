@@ -11,28 +11,39 @@ const LINES: u64 = 10;
 /// Steps that a second of estimated work counts as.
 const STEPS_PER_SECOND: f64 = 1000.0;
 
-/// Counts rounds over all trials, or estimated work where the steps are of different length.
+/// Counts rounds over all trials, whole runs, or estimated work where the steps are of different length.
 pub struct Progress {
     bar: Option<ProgressBar>,
     total: u64,
     done: AtomicU64,
     started: Instant,
-    counts_rounds: bool,
+    /// What is counted, if it is not work.
+    unit: Option<&'static str>,
 }
 
 impl Progress {
     /// Counts rounds, and starts with what is being done.
     pub fn new(total: u64, what: &str) -> Self {
-        Self::with_style(total, what, "{msg:24} {bar:40} {pos}/{len} rounds, {eta} left", true)
+        Self::counting("rounds", total, what)
+    }
+
+    /// Counts whole runs.
+    pub fn of_runs(total: u64, what: &str) -> Self {
+        Self::counting("runs", total, what)
+    }
+
+    fn counting(unit: &'static str, total: u64, what: &str) -> Self {
+        let style = format!("{{msg:24}} {{bar:40}} {{pos}}/{{len}} {unit}, {{eta}} left");
+        Self::with_style(total, what, &style, Some(unit))
     }
 
     /// Counts work, given as seconds that one core would need: only their proportions matter.
     pub fn of_work(seconds: f64, what: &str) -> Self {
         let total = (seconds * STEPS_PER_SECOND) as u64;
-        Self::with_style(total, what, "{msg:24} {bar:40} {percent} %, {eta} left", false)
+        Self::with_style(total, what, "{msg:24} {bar:40} {percent} %, {eta} left", None)
     }
 
-    fn with_style(total: u64, what: &str, style: &str, counts_rounds: bool) -> Self {
+    fn with_style(total: u64, what: &str, style: &str, unit: Option<&'static str>) -> Self {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
             bar.set_style(ProgressStyle::with_template(style).expect("the template is valid"));
@@ -43,7 +54,7 @@ impl Progress {
         if bar.is_none() {
             eprintln!("{what}");
         }
-        Self { bar, total, done: AtomicU64::new(0), started: Instant::now(), counts_rounds }
+        Self { bar, total, done: AtomicU64::new(0), started: Instant::now(), unit }
     }
 
     /// Says what is being done now.
@@ -54,7 +65,7 @@ impl Progress {
         }
     }
 
-    /// One more round.
+    /// One more round, or run.
     pub fn tick(&self) {
         self.advance(1);
     }
@@ -79,8 +90,8 @@ impl Progress {
     }
 
     fn line(&self, done: u64) -> String {
-        if self.counts_rounds {
-            return format!("{done}/{} rounds", self.total);
+        if let Some(unit) = self.unit {
+            return format!("{done}/{} {unit}", self.total);
         }
         let share = done as f64 / self.total.max(1) as f64;
         let left = self.started.elapsed().mul_f64((1.0 - share).max(0.0) / share.max(1e-9));

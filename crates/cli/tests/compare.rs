@@ -53,8 +53,15 @@ fn the_papers_example_gives_the_same_table_twice() {
     let verdict = first["verdict"].as_str().unwrap();
     assert!(verdict.contains(&format!("At epsilon 8 {best} errs least")), "{verdict}");
     let files = listing(&dir.path().join("a"));
-    for file in ["comparison.csv", "comparison.json", "comparison.md", "report.html", "tuning.csv"]
-    {
+    for file in [
+        "comparison.csv",
+        "comparison.json",
+        "comparison.md",
+        "pareto.svg",
+        "pareto.png",
+        "report.html",
+        "tuning.csv",
+    ] {
         assert!(files.contains(&file.to_string()), "{files:?}");
     }
     let tuning = std::fs::read_to_string(dir.path().join("a/tuning.csv")).unwrap();

@@ -226,3 +226,31 @@ fn the_four_hospitals_under_output_predict_better_than_the_majority() {
     // 53 % of the patients are ill (382 of 740 have num > 0).
     assert!(accuracies.iter().sum::<f64>() / 20.0 > 0.7, "{accuracies:?}");
 }
+
+/// The public rule for `scalar` knows no curvature at a kink; its step must be of use all the same. The bounds
+/// are those of the logistic loss (crates/dzoa/tests/accuracy.rs).
+#[test]
+fn scalar_comes_near_the_optimum_on_losses_with_kinks() {
+    let dir = tempdir().unwrap();
+    let config = root().join("examples/generated/logistic.toml");
+    for loss in ["hinge", "absolute"] {
+        for (epsilon, most) in [(2.0, 0.04), (8.0, 0.008)] {
+            let mut errors: Vec<f64> = (3001..=3005)
+                .map(|seed| {
+                    let sets = [
+                        format!("problem.loss={loss}"),
+                        format!("privacy={{ mechanism = \"scalar\", total_epsilon = {epsilon}, delta = 1e-5 }}"),
+                        "algorithm={ name = \"d-zoa\", rho = \"auto\", rounds = \"auto\" }".into(),
+                        format!("run.seed={seed}"),
+                    ];
+                    let out = format!("{loss}-{epsilon}-{seed}");
+                    let mut args = vec!["run", config.to_str().unwrap(), "--json", "--out", &out];
+                    sets.iter().for_each(|set| args.extend(["--set", set]));
+                    json(dir.path(), &args)["final_error"].as_f64().unwrap()
+                })
+                .collect();
+            errors.sort_by(f64::total_cmp);
+            assert!(errors[2] <= most, "{loss} at {epsilon}: {errors:?}");
+        }
+    }
+}

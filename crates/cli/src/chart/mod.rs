@@ -39,6 +39,21 @@ pub struct Style {
     pub marker: Option<MarkerShape>,
 }
 
+impl Style {
+    /// Of the i-th of several measured curves: no two of the first thirty look alike.
+    pub fn nth(i: usize) -> Self {
+        use MarkerShape::{Circle, Diamond, Square, Triangle, TriangleDown};
+        let colors = [BLUE, GREEN, RED, PURPLE, ORANGE, BLACK];
+        let dashes = [None, Some("14 5"), Some("8 5"), Some("3 4"), Some("14 4 3 4")];
+        let markers = [Circle, Square, Triangle, Diamond, TriangleDown];
+        Self {
+            color: colors[i % colors.len()],
+            dash: dashes[i % dashes.len()],
+            marker: Some(markers[i % markers.len()]),
+        }
+    }
+}
+
 /// One curve.
 #[derive(Clone, Debug)]
 pub struct Curve {

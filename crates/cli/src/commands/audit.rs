@@ -153,8 +153,8 @@ pub fn audit(args: &AuditArgs) -> Result<()> {
         mu_estimate: finding.mu_estimate,
         controls,
     };
-    files::write_text(&out, "audit.json", &files::json(&report)?)?;
-    files::write_text(
+    files::write_file(&out, "audit.json", &files::json(&report)?)?;
+    files::write_file(
         &out,
         "audit.svg",
         &plot::scores(&scores, finding.threshold, report.verdict),

@@ -2,6 +2,7 @@
 
 mod contender;
 mod contest;
+mod pareto;
 mod table;
 
 pub use contest::{accuracy, normalised_error};
@@ -12,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::instance::Instances;
 use crate::progress::Progress;
 use crate::report::comparison::Comparison;
-use crate::{files, interrupt, report};
+use crate::{chart, files, interrupt, report};
 use contender::{Contender, Sizes};
 use contest::{Contest, Draw};
 use std::fmt::Write as _;
@@ -51,7 +52,7 @@ pub fn compare(args: &CompareArgs) -> Result<()> {
     let private = contenders.iter().filter(|contender| contender.is_private()).count();
     let entries = private * epsilons.len() + (contenders.len() - private);
     let total = entries as u64 * Contest::runs(args.tuning_trials, trials);
-    let progress = Progress::new(total, &format!("{}: solving", base.name));
+    let progress = Progress::of_runs(total, &format!("{}: solving", base.name));
     let (tuning, reported) = pool.install(|| {
         (
             Draw::several(&instances, &streams, tuning),
@@ -107,10 +108,15 @@ pub fn compare(args: &CompareArgs) -> Result<()> {
         rows,
         config: base.given.clone(),
     };
-    let write = |name: &str, text: &str| files::write_text(&out, name, text);
+    let write = |name: &str, text: &str| files::write_file(&out, name, text);
     write("comparison.csv", &table::csv(&comparison.rows))?;
     write("comparison.md", &table::markdown(&comparison))?;
     write("tuning.csv", &tuned)?;
+    if let Some(svg) = pareto::svg(&comparison.pareto) {
+        let svg = chart::described(&svg, &comparison.verdict);
+        write("pareto.svg", &svg)?;
+        files::write_file(&out, "pareto.png", chart::png::encode(&svg)?)?;
+    }
     write("report.html", &report::comparison_html(&comparison)?)?;
     // Last, so that a directory with it is a whole comparison.
     write("comparison.json", &files::json(&comparison)?)?;
@@ -118,7 +124,7 @@ pub fn compare(args: &CompareArgs) -> Result<()> {
         super::print_json(&comparison)
     } else {
         super::print(&format!(
-            "{}\n  files in {}: report.html, comparison.json, comparison.csv, comparison.md, tuning.csv\n",
+            "{}\n  files in {}: report.html, comparison.json, comparison.csv, comparison.md, pareto.svg, pareto.png, tuning.csv\n",
             table::text(&comparison),
             out.display()
         ))

@@ -7,10 +7,9 @@ use super::exact::{AGENTS, Budget, ETA, FEATURES, Method, SAMPLES};
 use super::raw::{Key, Measurement, Point};
 use super::trials::{Stop, Trial};
 use super::{Drawing, Figure};
-use crate::chart::{BLUE, Chart, GREEN, ORANGE, PURPLE, Panel, RED, Style};
+use crate::chart::{Chart, Panel, Style};
 use crate::error::{Error, Result};
 use dzoa::mechanism::output_rule;
-use kuva::prelude::MarkerShape;
 
 /// Losses with c1 = 1 on rows in the unit ball.
 pub const LOSSES: [&str; 2] = ["logistic", "hinge"];
@@ -141,7 +140,7 @@ impl Figure for Honest {
         ] {
             for loss in LOSSES {
                 let figure = format!("fig3-honest-{loss}-{panel}");
-                let curves = NAMES.iter().zip(styles()).map(|(name, style)| {
+                let curves = NAMES.iter().zip((0..).map(Style::nth)).map(|(name, style)| {
                     let select = |key: &Key| key.figure == figure && key.algorithm == *name;
                     curve(points, ((*name).into(), style), select, x)
                 });
@@ -169,17 +168,6 @@ impl Figure for Honest {
         let further = vec![("fig3-honest.tuning.csv".into(), contest::csv(&self.tuned))];
         Ok(Drawing { svg, caption, further })
     }
-}
-
-fn styles() -> [Style; 5] {
-    use MarkerShape::{Circle, Diamond, Square, Triangle, TriangleDown};
-    [
-        Style { color: BLUE, dash: None, marker: Some(Circle) },
-        Style { color: GREEN, dash: Some("14 5"), marker: Some(Square) },
-        Style { color: RED, dash: Some("8 5"), marker: Some(Triangle) },
-        Style { color: PURPLE, dash: Some("3 4"), marker: Some(Diamond) },
-        Style { color: ORANGE, dash: Some("14 4 3 4"), marker: Some(TriangleDown) },
-    ]
 }
 
 /// Who has the lowest mean error at every epsilon, and how far behind it D-ZOA is.

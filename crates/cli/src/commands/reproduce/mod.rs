@@ -21,12 +21,13 @@ mod store;
 mod trials;
 mod tuning;
 
+pub use curves::ERROR;
 pub use merge::merge;
 
 use crate::args::{FigureName, ReproduceArgs};
 use crate::chart;
 use crate::error::{Error, Result};
-use crate::files::write_text;
+use crate::files::write_file;
 use crate::interrupt;
 use crate::progress::Progress;
 use raw::{Measurement, Point};
@@ -184,16 +185,14 @@ fn publish(out: &Path, figure: &dyn Figure, store: &Store) -> Result<String> {
     let drawing = figure.draw(&points, trials)?;
     let svg = chart::described(&drawing.svg, &drawing.caption.replace(['*', '`'], ""));
     if trials > 0 {
-        write_text(out, &format!("{name}.csv"), &raw::summary_csv(figure.columns(), &points))?;
+        write_file(out, &format!("{name}.csv"), &raw::summary_csv(figure.columns(), &points))?;
     }
     for (further, content) in &drawing.further {
-        write_text(out, further, content)?;
+        write_file(out, further, content)?;
     }
-    let png = out.join(format!("{name}.png"));
-    std::fs::write(&png, chart::png::encode(&svg)?)
-        .map_err(|error| Error::run(format!("{}: cannot be written: {error}", png.display())))?;
-    write_text(out, &format!("{name}.md"), &format!("{}\n", drawing.caption))?;
-    write_text(out, &format!("{name}.svg"), &svg)?;
+    write_file(out, &format!("{name}.png"), chart::png::encode(&svg)?)?;
+    write_file(out, &format!("{name}.md"), &format!("{}\n", drawing.caption))?;
+    write_file(out, &format!("{name}.svg"), &svg)?;
     let files = format!("{name}.svg, {name}.png, {name}.csv, {name}.md");
     Ok(format!("{name}: {files} in {}\n", out.display()))
 }

@@ -4,7 +4,7 @@ use super::Figure;
 use super::raw::Raw;
 use super::trials::Stop;
 use crate::error::{Error, Result};
-use crate::files::{json, write_text};
+use crate::files::{json, write_file};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -128,7 +128,7 @@ impl Store {
     /// Writes both files, the settings last.
     pub fn write(&self, out: &Path) -> Result<()> {
         let name = &self.settings.figure;
-        write_text(out, &format!("{name}.trials.csv"), &self.raw.to_csv(self.columns))?;
-        write_text(out, &format!("{name}.settings.json"), &json(&self.settings)?)
+        write_file(out, &format!("{name}.trials.csv"), &self.raw.to_csv(self.columns))?;
+        write_file(out, &format!("{name}.settings.json"), &json(&self.settings)?)
     }
 }
