@@ -9,8 +9,9 @@
 //! ```
 
 use crate::lagrangian::Lagrangian;
+use crate::problem::Directions;
 use crate::problem::LocalObjective;
-use crate::streams::Streams;
+use crate::streams::{Purpose, Streams};
 use crate::zeroth_order::{NonFinite, Workspace};
 use dzoa_privacy::{Private, Receipt, Release, WrongEvent};
 use std::sync::Arc;
@@ -44,6 +45,14 @@ pub struct RoundContext<'a> {
     pub round: u64,
     /// The root of randomness.
     pub streams: &'a Streams,
+}
+
+impl RoundContext<'_> {
+    /// Draws the directions of any step, for a round and a purpose.
+    pub fn directions(&self, purpose: Purpose, round: u64) -> impl Fn(usize, &mut Directions) {
+        let normals = self.streams.normals(purpose, self.agent, round);
+        move |step, directions| normals.fill(step as u64, directions.values_mut())
+    }
 }
 
 /// The result of a primal step.

@@ -34,16 +34,6 @@ impl Objective for Lagrangian<'_> {
 
     fn quotients(&self, probe: &Probe<'_>, scratch: &mut Scratch, out: &mut [f64]) {
         self.objective.data.quotients(probe, scratch, out);
-        self.objective.penalty.add_quotients(probe, out);
-        let Probe { point, u1, u2, directions } = *probe;
-        for p in 0..point.len() {
-            // linear'nu2 + quadratic (2 (b + u1 nu1)'nu2 + u2 nu2'nu2), one feature at a time
-            let (nu1, nu2) = directions.feature(p);
-            let constant = self.linear[p] + 2.0 * self.quadratic * point[p];
-            let (first, second) = (2.0 * self.quadratic * u1, self.quadratic * u2);
-            for ((out, nu1), nu2) in out.iter_mut().zip(nu1).zip(nu2) {
-                *out += nu2 * (constant + first * nu1 + second * nu2);
-            }
-        }
+        self.objective.penalty.add_quotients(probe, (&self.linear, self.quadratic), out);
     }
 }

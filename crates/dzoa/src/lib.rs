@@ -44,6 +44,7 @@ pub mod agent;
 pub mod baselines;
 pub mod exact;
 pub mod graph;
+pub mod kernels;
 pub mod lagrangian;
 pub mod mechanism;
 pub mod output;

@@ -9,7 +9,7 @@ use crate::admm::{InnerFailure, Primal, PrimalStep, RoundContext};
 use crate::exact::Exact;
 use crate::lagrangian::Lagrangian;
 use crate::problem::EmpiricalRisk;
-use crate::streams::{Purpose, fill_normal};
+use crate::streams::Purpose;
 use crate::zeroth_order::{Workspace, ZerothOrder};
 use dzoa_privacy::Receipt;
 
@@ -39,10 +39,7 @@ impl PrimalStep for Output {
         let mut b = start.to_vec();
         let mut certified = false;
         if let Some(inner) = &self.inner {
-            let mut rng = context.streams.rng(Purpose::Directions, context.agent, context.round);
-            let fill = |_, directions: &mut crate::problem::Directions| {
-                fill_normal(&mut rng, directions.values_mut());
-            };
+            let fill = context.directions(Purpose::Directions, context.round);
             // A loop that left the finite numbers is simply not certified.
             certified = inner.descend(lagrangian, &mut b, fill, work).is_ok()
                 && self.exact.distance_at(lagrangian, &b) <= self.tau;

@@ -11,7 +11,7 @@
 use crate::admm::{InnerFailure, Primal, PrimalStep, RoundContext};
 use crate::lagrangian::Lagrangian;
 use crate::problem::{PerSample, Probe};
-use crate::streams::{Purpose, fill_normal};
+use crate::streams::Purpose;
 use crate::zeroth_order::{Workspace, ZerothOrder};
 use dzoa_privacy::{NoisyScalars, Receipt};
 use std::sync::Arc;
@@ -47,11 +47,11 @@ impl PrimalStep for Scalar {
         let mut clipped = 0;
         let mut looks = NoisyScalars::new(receipt)?;
         let mut noise = context.streams.noise(context.agent, context.round);
-        let mut rng = context.streams.rng(Purpose::Directions, context.agent, context.round);
+        let draw = context.directions(Purpose::Directions, context.round);
         work.directions.resize(features, inner.directions);
         work.quotients.resize(inner.directions, 0.0);
         for t in 1..=inner.inner_steps {
-            fill_normal(&mut rng, work.directions.values_mut());
+            draw(t, &mut work.directions);
             let (u1, u2) = inner.smoothing_at(t, features);
             let u2 = u2.max(self.samples.shortest_step(&b));
             let probe = Probe { point: &b, u1, u2, directions: &work.directions };

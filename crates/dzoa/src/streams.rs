@@ -1,12 +1,13 @@
 //! Randomness, as streams keyed by who asks, when, and what for.
 
+use crate::kernels::normals::Normals;
 use rand::TryRng;
 use rand::rngs::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
-/// The fast generator behind directions and generated data. Never used for privacy noise.
+/// The fast generator behind generated data and layouts. Never used for privacy noise.
 pub type FastRng = Xoshiro256PlusPlus;
 
 /// What a stream is for. Two purposes never share random numbers.
@@ -74,15 +75,26 @@ impl Streams {
         FastRng::from_seed(self.derive(purpose, agent, round))
     }
 
+    /// The normals behind one agent's directions in one round, for every step.
+    pub fn normals(&self, purpose: Purpose, agent: &str, round: u64) -> Normals {
+        let mut bytes = [0; 256];
+        self.hash(purpose, agent, round).finalize_xof().fill(&mut bytes);
+        Normals::new(&bytes)
+    }
+
     /// The cryptographic generator of one agent's privacy noise in one round.
     pub fn noise(&self, agent: &str, round: u64) -> ChaCha20Rng {
         ChaCha20Rng::from_seed(self.derive(Purpose::Noise, agent, round))
     }
 
     fn derive(&self, purpose: Purpose, agent: &str, round: u64) -> [u8; 32] {
+        *self.hash(purpose, agent, round).finalize().as_bytes()
+    }
+
+    fn hash(&self, purpose: Purpose, agent: &str, round: u64) -> blake3::Hasher {
         let mut hasher = blake3::Hasher::new_keyed(&self.key);
         hasher.update(&[purpose as u8]).update(&round.to_le_bytes()).update(agent.as_bytes());
-        *hasher.finalize().as_bytes()
+        hasher
     }
 }
 
@@ -94,7 +106,6 @@ impl std::fmt::Debug for Streams {
 }
 
 /// Fills a buffer with independent standard normals.
-#[doc(alias = "Algorithm 1, line 7: the directions")]
 pub fn fill_normal(rng: &mut FastRng, out: &mut [f64]) {
     for value in out {
         *value = StandardNormal.sample(rng);

@@ -1,9 +1,10 @@
 //! The two-point stochastic-gradient loop: the inner loop of Algorithm 1.
 
 use crate::admm::{InnerFailure, Primal, PrimalStep, RoundContext};
+use crate::kernels::{dot, vectorized};
 use crate::lagrangian::Lagrangian;
 use crate::problem::{Directions, Objective, Probe, Scratch};
-use crate::streams::{Purpose, fill_normal};
+use crate::streams::Purpose;
 use dzoa_privacy::Receipt;
 
 /// Settings of the inner loop, in the paper's letters.
@@ -146,11 +147,15 @@ pub fn gradient(
     let count = probe.directions.count();
     quotients.resize(count, 0.0);
     objective.quotients(probe, scratch, quotients);
-    for (p, g) in gradient.iter_mut().enumerate() {
-        let (_, nu2) = probe.directions.feature(p);
-        let sum: f64 = quotients.iter().zip(nu2).map(|(quotient, nu2)| quotient * nu2).sum();
-        *g = sum / count as f64;
-    }
+    vectorized(
+        #[inline(always)]
+        || {
+            for (p, g) in gradient.iter_mut().enumerate() {
+                let (_, nu2) = probe.directions.feature(p);
+                *g = dot(quotients, nu2) / count as f64;
+            }
+        },
+    );
 }
 
 impl PrimalStep for ZerothOrder {
@@ -163,13 +168,8 @@ impl PrimalStep for ZerothOrder {
         work: &mut Workspace,
     ) -> Result<Primal, InnerFailure> {
         let mut b = start.to_vec();
-        let mut rng = context.streams.rng(Purpose::Directions, context.agent, context.round);
-        let raised = self.descend(
-            lagrangian,
-            &mut b,
-            |_, directions| fill_normal(&mut rng, directions.values_mut()),
-            work,
-        )?;
+        let draw = context.directions(Purpose::Directions, context.round);
+        let raised = self.descend(lagrangian, &mut b, draw, work)?;
         Ok(Primal {
             release: context.release(b, receipt)?,
             oracle_calls: self.oracle_calls(),
@@ -200,10 +200,9 @@ pub fn measure_noise(
     let (mut sum, mut squares) = (vec![0.0; start.len()], vec![0.0; start.len()]);
     let mut origin = None;
     for replicate in 0..replicates {
-        let mut rng = context.streams.rng(Purpose::Replicates, context.agent, replicate);
         let mut b = start.to_vec();
-        let fill = |_, directions: &mut Directions| fill_normal(&mut rng, directions.values_mut());
-        inner.descend(lagrangian, &mut b, fill, &mut work).ok()?;
+        let draw = context.directions(Purpose::Replicates, replicate);
+        inner.descend(lagrangian, &mut b, draw, &mut work).ok()?;
         // Deviations from the first replicate: sums of squares of raw values would cancel.
         let origin = origin.get_or_insert_with(|| b.clone());
         for p in 0..b.len() {

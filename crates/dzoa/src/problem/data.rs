@@ -1,5 +1,6 @@
 //! Rows of features, dense or sparse, behind one type.
 
+use crate::kernels::{dot, vectorized};
 use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul};
 use thiserror::Error;
 
@@ -164,8 +165,18 @@ impl Rows {
 
     /// `out = X b`.
     pub fn times(&self, b: &[f64], out: &mut [f64]) {
-        for (row, out) in out.iter_mut().enumerate() {
-            *out = self.dot(row, b);
+        match &self.storage {
+            Storage::Dense(values) => vectorized(
+                #[inline(always)]
+                || {
+                    for (row, out) in values.chunks_exact(self.width).zip(out) {
+                        *out = dot(row, b);
+                    }
+                },
+            ),
+            Storage::Sparse { .. } => {
+                out.iter_mut().enumerate().for_each(|(row, out)| *out = self.dot(row, b));
+            }
         }
     }
 
@@ -174,6 +185,25 @@ impl Rows {
         for (row, &weight) in weights.iter().enumerate() {
             self.visit(row, |column, value| out[column] += weight * value);
         }
+    }
+
+    /// `X'X`, row by row.
+    pub fn gram(&self) -> Vec<f64> {
+        let mut gram = vec![0.0; self.width * self.width];
+        match &self.storage {
+            Storage::Dense(values) => {
+                let rows = MatRef::from_row_major_slice(values, self.count, self.width);
+                let out = MatMut::from_row_major_slice_mut(&mut gram, self.width, self.width);
+                matmul(out, Accum::Replace, rows.transpose(), rows, 1.0, Par::Seq);
+            }
+            Storage::Sparse { .. } => (0..self.count).for_each(|row| {
+                self.visit(row, |p, value| {
+                    let line = &mut gram[p * self.width..][..self.width];
+                    self.visit(row, |q, other| line[q] += value * other);
+                });
+            }),
+        }
+        gram
     }
 
     /// `out = X block` for a block of `columns` vectors stored feature by feature
@@ -192,16 +222,15 @@ impl Rows {
                 // Agents run in parallel; a product inside one of them stays on its core.
                 Par::Seq,
             ),
-            Storage::Sparse { starts, columns: indices, values } => {
-                for (row, out) in out.chunks_exact_mut(columns).enumerate() {
-                    out.fill(0.0);
-                    let range = starts[row]..starts[row + 1];
-                    for (&p, &value) in indices[range.clone()].iter().zip(&values[range]) {
-                        let line = &block[p as usize * columns..][..columns];
-                        out.iter_mut().zip(line).for_each(|(out, nu)| *out += value * nu);
+            Storage::Sparse { starts, columns: indices, values } => vectorized(
+                #[inline(always)]
+                || {
+                    for (row, out) in out.chunks_exact_mut(columns).enumerate() {
+                        let range = starts[row]..starts[row + 1];
+                        sparse_times(&indices[range.clone()], &values[range], block, out);
                     }
-                }
-            }
+                },
+            ),
         }
     }
 
@@ -291,6 +320,31 @@ impl Rows {
             }
         }
         self
+    }
+}
+
+/// `out = x' block` for one sparse row. A few columns at a time stay in registers over all its entries.
+#[inline(always)]
+fn sparse_times(indices: &[u32], values: &[f64], block: &[f64], out: &mut [f64]) {
+    const WIDTH: usize = 16;
+    let columns = out.len();
+    let mut from = 0;
+    while from + WIDTH <= columns {
+        let mut sums = [0.0; WIDTH];
+        for (&p, &value) in indices.iter().zip(values) {
+            let line = &block[p as usize * columns + from..][..WIDTH];
+            for lane in 0..WIDTH {
+                sums[lane] += value * line[lane];
+            }
+        }
+        out[from..from + WIDTH].copy_from_slice(&sums);
+        from += WIDTH;
+    }
+    let rest = &mut out[from..];
+    rest.fill(0.0);
+    for (&p, &value) in indices.iter().zip(values) {
+        let line = &block[p as usize * columns + from..][..rest.len()];
+        rest.iter_mut().zip(line).for_each(|(out, nu)| *out += value * nu);
     }
 }
 

@@ -1,13 +1,15 @@
 //! What is minimised: eq. (1), `sum_k scale_k sum_j loss(x_kj, y_kj; b) + eta R(b)`.
 
 pub mod data;
+pub mod least_squares;
 pub mod loss;
 pub mod partition;
 pub mod regularizer;
 pub mod synthetic;
 
 use data::Samples;
-use loss::{Loss, Sample};
+use least_squares::LeastSquares;
+use loss::{Batch, Epigraph, Loss};
 use regularizer::{Penalty, Regularizer};
 use std::sync::Arc;
 
@@ -66,10 +68,15 @@ impl Problem {
     #[doc(alias = "convergence3")]
     #[doc(alias = "sim2")]
     pub fn local(&self, k: usize) -> LocalObjective {
-        LocalObjective {
-            data: Arc::new(self.risk(k)),
-            penalty: self.penalty(self.eta / self.agents.len() as f64),
-        }
+        let risk = self.risk(k);
+        // The squared loss of many samples is one quadratic form.
+        let squared = risk.loss.epigraph(0.0) == Some(Epigraph::Square);
+        let data: Arc<dyn Objective> = if squared && LeastSquares::pays(&risk) {
+            Arc::new(LeastSquares::new(risk))
+        } else {
+            Arc::new(risk)
+        };
+        LocalObjective { data, penalty: self.penalty(self.eta / self.agents.len() as f64) }
     }
 
     /// The data term of `f_k`.
@@ -217,16 +224,11 @@ impl Objective for EmpiricalRisk {
     }
 
     fn quotients(&self, probe: &Probe<'_>, scratch: &mut Scratch, out: &mut [f64]) {
-        let Probe { u1, u2, directions, .. } = *probe;
-        let targets = &self.samples.targets;
-        let count = directions.count();
+        let Probe { u1, u2, .. } = *probe;
         self.project(probe, scratch);
-        out.fill(0.0);
-        for (i, product) in scratch.products.chunks_exact(2 * count).enumerate() {
-            let (first, second) = product.split_at(count);
-            let sample = Sample { z: scratch.fitted[i], y: targets[i], u1, u2, first, second };
-            self.loss.add_differences(sample, out);
-        }
+        let Scratch { fitted, products, .. } = scratch;
+        let targets = &self.samples.targets;
+        self.loss.differences(&Batch { fitted, targets, products, u1, u2 }, out);
         out.iter_mut().for_each(|out| *out *= self.weight / u2);
     }
 }
@@ -290,11 +292,10 @@ impl PerSample for EmpiricalRisk {
         self.project(probe, scratch);
         scratch.here.resize(count, 0.0);
         out.fill(0.0);
-        for (i, product) in scratch.products.chunks_exact(2 * count).enumerate() {
-            let (first, second) = product.split_at(count);
-            let (z, y) = (scratch.fitted[i], self.samples.targets[i]);
-            scratch.here.fill(0.0);
-            self.loss.add_differences(Sample { z, y, u1, u2, first, second }, &mut scratch.here);
+        for (i, products) in scratch.products.chunks_exact(2 * count).enumerate() {
+            let (fitted, targets) = (&scratch.fitted[i..=i], &self.samples.targets[i..=i]);
+            let sample = Batch { fitted, targets, products, u1, u2 };
+            self.loss.differences(&sample, &mut scratch.here);
             for (out, difference) in out.iter_mut().zip(&scratch.here) {
                 let quotient = difference / u2;
                 let kept = if quotient.is_nan() { 0.0 } else { quotient.clamp(-clip, clip) };

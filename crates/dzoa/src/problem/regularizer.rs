@@ -2,6 +2,7 @@
 
 use super::Probe;
 use super::loss::absolute_difference;
+use crate::kernels::vectorized;
 
 /// A convex function of the coefficients that holds no data.
 #[derive(Clone, Debug, PartialEq)]
@@ -131,55 +132,63 @@ impl Penalty {
         Some(if i < self.penalized { shrink(v, scale * self.weight, parts) } else { v })
     }
 
-    /// `out[j] += weight [R(b + u1 nu1_j + u2 nu2_j) - R(b + u1 nu1_j)]/u2`, without cancellation.
-    pub fn add_quotients(&self, probe: &Probe<'_>, out: &mut [f64]) {
-        if self.weight == 0.0 {
-            return;
-        }
+    /// `out[j] += [h(b + u1 nu1_j + u2 nu2_j) - h(b + u1 nu1_j)]/u2` without cancellation, for everything that
+    /// holds no data: `h(b) = weight R(b) + linear'b + quadratic ||b||^2`. One pass over the directions.
+    pub fn add_quotients(
+        &self,
+        probe: &Probe<'_>,
+        (linear, quadratic): (&[f64], f64),
+        out: &mut [f64],
+    ) {
         let Probe { point, u1, u2, directions } = *probe;
         let scale = self.weight / u2;
-        match (&self.regularizer, self.regularizer.separable()) {
-            (_, Some((l1, l2))) => {
-                for p in 0..self.penalized {
+        let (l1, l2) = self.regularizer.separable().unwrap_or((0.0, 0.0));
+        vectorized(
+            #[inline(always)]
+            || {
+                for p in 0..point.len() {
                     let (nu1, nu2) = directions.feature(p);
-                    if l1 > 0.0 {
+                    let penalized = if p < self.penalized { 1.0 } else { 0.0 };
+                    // The squared part of R is one more quadratic.
+                    let quadratic = quadratic + 0.5 * penalized * l2 * self.weight;
+                    let constant = linear[p] + 2.0 * quadratic * point[p];
+                    let (first, second) = (2.0 * quadratic * u1, quadratic * u2);
+                    if penalized * l1 * scale > 0.0 {
                         for ((out, nu1), nu2) in out.iter_mut().zip(nu1).zip(nu2) {
-                            let a = point[p] + u1 * nu1;
-                            *out += l1 * scale * absolute_difference(a, u2 * nu2);
+                            let kink = absolute_difference(point[p] + u1 * nu1, u2 * nu2);
+                            *out +=
+                                nu2 * (constant + first * nu1 + second * nu2) + l1 * scale * kink;
                         }
-                    }
-                    if l2 > 0.0 {
+                    } else {
                         for ((out, nu1), nu2) in out.iter_mut().zip(nu1).zip(nu2) {
-                            let a = point[p] + u1 * nu1;
-                            *out += l2 * self.weight * nu2 * (a + 0.5 * u2 * nu2);
+                            *out += nu2 * (constant + first * nu1 + second * nu2);
                         }
                     }
                 }
-            }
-            (Regularizer::GroupL1 { groups }, None) => {
-                for (weight, group) in weighted(groups) {
-                    for (j, out) in out.iter_mut().enumerate() {
-                        let (mut aa, mut av, mut vv, mut there) = (0.0, 0.0, 0.0, 0.0);
-                        for &p in group {
-                            let (nu1, nu2) = directions.feature(p);
-                            let a = point[p] + u1 * nu1[j];
-                            let moved = a + u2 * nu2[j];
-                            aa += a * a;
-                            av += a * nu2[j];
-                            vv += nu2[j] * nu2[j];
-                            there += moved * moved;
-                        }
-                        // ||a + h v|| - ||a|| = h (2 a'v + h v'v)/(||a + h v|| + ||a||), with the moved norm
-                        // from its own coordinates: from a'a and the change it would cancel near zero.
-                        let change = u2 * (2.0 * av + u2 * vv);
-                        let sum = f64::sqrt(there) + f64::sqrt(aa);
-                        if sum > 0.0 {
-                            *out += scale * weight * change / sum;
-                        }
+            },
+        );
+        if let Regularizer::GroupL1 { groups } = &self.regularizer {
+            for (weight, group) in weighted(groups) {
+                for (j, out) in out.iter_mut().enumerate() {
+                    let (mut aa, mut av, mut vv, mut there) = (0.0, 0.0, 0.0, 0.0);
+                    for &p in group {
+                        let (nu1, nu2) = directions.feature(p);
+                        let a = point[p] + u1 * nu1[j];
+                        let moved = a + u2 * nu2[j];
+                        aa += a * a;
+                        av += a * nu2[j];
+                        vv += nu2[j] * nu2[j];
+                        there += moved * moved;
+                    }
+                    // ||a + h v|| - ||a|| = h (2 a'v + h v'v)/(||a + h v|| + ||a||), with the moved norm
+                    // from its own coordinates: from a'a and the change it would cancel near zero.
+                    let change = u2 * (2.0 * av + u2 * vv);
+                    let sum = f64::sqrt(there) + f64::sqrt(aa);
+                    if sum > 0.0 {
+                        *out += scale * weight * change / sum;
                     }
                 }
             }
-            _ => unreachable!("every other regulariser is separable"),
         }
     }
 

@@ -13,7 +13,7 @@ impl Loss for Absolute {
         (z - y).abs()
     }
 
-    #[inline]
+    #[inline(always)]
     fn difference(&self, z: f64, step: f64, y: f64) -> f64 {
         absolute_difference(z - y, step)
     }

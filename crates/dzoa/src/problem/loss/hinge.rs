@@ -13,7 +13,7 @@ impl Loss for Hinge {
         (1.0 - y * z).max(0.0)
     }
 
-    #[inline]
+    #[inline(always)]
     fn difference(&self, z: f64, step: f64, y: f64) -> f64 {
         let (short, change) = (1.0 - y * z, -y * step);
         if short > 0.0 { change.max(-short) } else { (short + change).max(0.0) }

@@ -25,7 +25,7 @@ impl Loss for Huber {
         c * (r - 0.5 * c)
     }
 
-    #[inline]
+    #[inline(always)]
     fn difference(&self, z: f64, step: f64, y: f64) -> f64 {
         let r = z - y;
         let c = r.clamp(-self.delta, self.delta);

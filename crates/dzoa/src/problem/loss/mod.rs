@@ -17,6 +17,7 @@ pub use logistic::Logistic;
 pub use pinball::Pinball;
 pub use squared::Squared;
 
+use crate::kernels::vectorized;
 use std::fmt;
 
 /// Which targets a loss understands.
@@ -90,35 +91,57 @@ pub trait Loss: Send + Sync + fmt::Debug {
         None
     }
 
-    /// `out[j] += loss(z + u1 first[j] + u2 second[j]) - loss(z + u1 first[j])`: the inner loop's
-    /// whole work on one sample. One dynamic call, then a loop that the compiler sees through.
-    fn add_differences(&self, sample: Sample<'_>, out: &mut [f64]) {
-        let Sample { z, y, u1, u2, first, second } = sample;
-        for ((out, &first), &second) in out.iter_mut().zip(first).zip(second) {
-            *out += self.difference(z + u1 * first, u2 * second, y);
-        }
+    /// `out[j] = sum_i loss(z_i + u1 x_i'nu1_j + u2 x_i'nu2_j) - loss(z_i + u1 x_i'nu1_j)`: the inner loop's
+    /// whole work on the samples. One dynamic call, then loops that the compiler sees through; `difference` should
+    /// be marked `#[inline(always)]` and have no branches.
+    fn differences(&self, batch: &Batch<'_>, out: &mut [f64]) {
+        vectorized(
+            #[inline(always)]
+            || {
+                batch.sum(
+                    #[inline(always)]
+                    |z, step, y| self.difference(z, step, y),
+                    out,
+                );
+            },
+        );
     }
 }
 
-/// One sample's view of a batch of directions.
+/// Samples and their products with a batch of J directions.
 #[derive(Clone, Copy, Debug)]
-pub struct Sample<'a> {
-    /// `x'b`
-    pub z: f64,
-    /// The target.
-    pub y: f64,
+pub struct Batch<'a> {
+    /// `x_i'b`
+    pub fitted: &'a [f64],
+    /// `y_i`
+    pub targets: &'a [f64],
+    /// For every sample `x_i'nu1_j` of all directions j, then `x_i'nu2_j`.
+    pub products: &'a [f64],
     /// Smoothing `u_{1,t}`.
     pub u1: f64,
     /// Smoothing `u_{2,t}`.
     pub u2: f64,
-    /// `x'nu1_j` for every direction j.
-    pub first: &'a [f64],
-    /// `x'nu2_j` for every direction j.
-    pub second: &'a [f64],
+}
+
+impl Batch<'_> {
+    /// Adds up the differences of a loss, sample by sample.
+    #[inline(always)]
+    fn sum(&self, difference: impl Fn(f64, f64, f64) -> f64, out: &mut [f64]) {
+        let Self { fitted, targets, products, u1, u2 } = *self;
+        let count = out.len();
+        out.fill(0.0);
+        let samples = fitted.iter().zip(targets).zip(products.chunks_exact(2 * count));
+        for ((&z, &y), product) in samples {
+            let (first, second) = product.split_at(count);
+            for ((out, &first), &second) in out.iter_mut().zip(first).zip(second) {
+                *out += difference(z + u1 * first, u2 * second, y);
+            }
+        }
+    }
 }
 
 /// `|a + step| - |a|` without cancellation.
-#[inline]
+#[inline(always)]
 pub(crate) fn absolute_difference(a: f64, step: f64) -> f64 {
     let outward = if a < 0.0 { -step } else { step };
     if outward >= -a.abs() { outward } else { -outward - 2.0 * a.abs() }

@@ -23,7 +23,7 @@ impl Loss for Pinball {
         (self.quantile * (y - z)).max((1.0 - self.quantile) * (z - y))
     }
 
-    #[inline]
+    #[inline(always)]
     fn difference(&self, z: f64, step: f64, y: f64) -> f64 {
         (0.5 - self.quantile) * step + 0.5 * absolute_difference(z - y, step)
     }

@@ -13,7 +13,7 @@ impl Loss for Squared {
         (z - y) * (z - y)
     }
 
-    #[inline]
+    #[inline(always)]
     fn difference(&self, z: f64, step: f64, y: f64) -> f64 {
         step * (2.0 * (z - y) + step)
     }

@@ -1,0 +1,147 @@
+//! The inner loop's loops, compiled for several instruction sets and chosen at run time.
+//!
+//! The loops are plain Rust that the compiler vectorises; [`vectorized`] compiles them once for each [`Level`].
+//! Additions keep their order and products are fused where the code says so, on every level alike: the same
+//! bits everywhere, for the directions as for the rest. (Matrix products come from a library of their own, which
+//! does not promise that across machines.)
+
+pub mod elementary;
+pub mod normals;
+
+use pulp::NullaryFnOnce;
+use std::cell::Cell;
+use std::sync::OnceLock;
+
+/// An instruction set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// What every processor of the architecture has. Fused products may be slow there.
+    Portable,
+    /// x86-64 with AVX2 and FMA.
+    Avx2,
+    /// x86-64 with AVX-512.
+    Avx512,
+}
+
+/// A level with the processor's permission to use it.
+#[derive(Clone, Copy)]
+enum Permit {
+    Portable,
+    #[cfg(target_arch = "x86_64")]
+    Avx2(pulp::x86::V3),
+    #[cfg(target_arch = "x86_64")]
+    Avx512(pulp::x86::V4),
+}
+
+impl Level {
+    /// By the name that `DZOA_KERNELS` takes.
+    pub fn named(name: &str) -> Option<Self> {
+        let levels = [("portable", Self::Portable), ("avx2", Self::Avx2), ("avx512", Self::Avx512)];
+        levels.into_iter().find(|(known, _)| *known == name).map(|(_, level)| level)
+    }
+
+    /// Those that this processor has, the plainest first.
+    pub fn available() -> Vec<Self> {
+        let has = |level: &Self| level.permit().level() == *level;
+        [Self::Portable, Self::Avx2, Self::Avx512].into_iter().filter(has).collect()
+    }
+
+    /// The best permitted level that is not above this one.
+    fn permit(self) -> Permit {
+        #[cfg(target_arch = "x86_64")]
+        {
+            if let (Self::Avx512, Some(simd)) = (self, pulp::x86::V4::try_new()) {
+                return Permit::Avx512(simd);
+            }
+            if let (Self::Avx2 | Self::Avx512, Some(simd)) = (self, pulp::x86::V3::try_new()) {
+                return Permit::Avx2(simd);
+            }
+        }
+        Permit::Portable
+    }
+}
+
+impl Permit {
+    fn level(self) -> Level {
+        match self {
+            Self::Portable => Level::Portable,
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(_) => Level::Avx2,
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(_) => Level::Avx512,
+        }
+    }
+}
+
+/// The best level of this processor; `DZOA_KERNELS` (portable, avx2, avx512) can lower it.
+fn best() -> Permit {
+    static BEST: OnceLock<Permit> = OnceLock::new();
+    *BEST.get_or_init(|| {
+        let asked = std::env::var("DZOA_KERNELS").ok();
+        asked.and_then(|name| Level::named(&name)).unwrap_or(Level::Avx512).permit()
+    })
+}
+
+thread_local! {
+    static LOWERED: Cell<Option<Permit>> = const { Cell::new(None) };
+}
+
+fn current() -> Permit {
+    LOWERED.get().unwrap_or_else(best)
+}
+
+/// The level in use on this thread.
+pub fn level() -> Level {
+    current().level()
+}
+
+/// Runs `work` with at most this level, on this thread only: how the levels are compared.
+pub fn at<R>(level: Level, work: impl FnOnce() -> R) -> R {
+    let before = LOWERED.replace(Some(level.permit()));
+    let result = work();
+    LOWERED.set(before);
+    result
+}
+
+/// Runs a loop as compiled for the current level. The closure must be marked `#[inline(always)]`, and so must what
+/// it calls: only then is its body compiled anew.
+#[inline]
+pub fn vectorized<R>(body: impl FnOnce() -> R) -> R {
+    match current() {
+        Permit::Portable => body(),
+        #[cfg(target_arch = "x86_64")]
+        Permit::Avx2(simd) => simd.vectorize(Body(body)),
+        #[cfg(target_arch = "x86_64")]
+        Permit::Avx512(simd) => simd.vectorize(Body(body)),
+    }
+}
+
+/// A closure, inlined wherever it is called.
+struct Body<F>(F);
+
+impl<R, F: FnOnce() -> R> NullaryFnOnce for Body<F> {
+    type Output = R;
+
+    #[inline(always)]
+    fn call(self) -> R {
+        (self.0)()
+    }
+}
+
+/// `sum_i a_i b_i`, in eight sums that are added at the end: fast, and the same on every level.
+#[inline(always)]
+pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
+    const LANES: usize = 8;
+    let mut sums = [0.0; LANES];
+    let (mut a, mut b) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
+    for (a, b) in (&mut a).zip(&mut b) {
+        for lane in 0..LANES {
+            sums[lane] += a[lane] * b[lane];
+        }
+    }
+    for (sum, (a, b)) in sums.iter_mut().zip(a.remainder().iter().zip(b.remainder())) {
+        *sum += a * b;
+    }
+    let [a, b, c, d, e, f, g, h] = sums;
+    ((a + e) + (c + g)) + ((b + f) + (d + h))
+}
