@@ -128,19 +128,60 @@ impl<R, F: FnOnce() -> R> NullaryFnOnce for Body<F> {
     }
 }
 
+/// Directions that are treated together.
+pub(crate) const LANES: usize = 8;
+
+/// Eight values from here on.
+#[inline(always)]
+pub(crate) fn eight(values: &[f64], from: usize) -> [f64; LANES] {
+    let mut eight = [0.0; LANES];
+    eight.copy_from_slice(&values[from..from + LANES]);
+    eight
+}
+
+/// Calls `add(j, sums)` for every eight directions from j on, and adds the sums to `out`. The last eight are moved
+/// back so that they fit, and of them only what is new is added: no loop ever has a rest. Fewer than eight are left
+/// to `one(j)`.
+#[inline(always)]
+pub(crate) fn for_each_eight(
+    out: &mut [f64],
+    add: impl Fn(usize, &mut [f64; LANES]),
+    one: impl Fn(usize) -> f64,
+) {
+    let count = out.len();
+    if count < LANES {
+        out.iter_mut().enumerate().for_each(|(j, out)| *out += one(j));
+        return;
+    }
+    for from in (0..count).step_by(LANES) {
+        let start = from.min(count - LANES);
+        let mut sums = [0.0; LANES];
+        add(start, &mut sums);
+        for lane in from - start..LANES {
+            out[start + lane] += sums[lane];
+        }
+    }
+}
+
 /// `sum_i a_i b_i`, in eight sums that are added at the end: fast, and the same on every level.
 #[inline(always)]
 pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    const LANES: usize = 8;
+    let (count, rest) = (a.len(), a.len() % LANES);
+    if count < LANES {
+        return a.iter().zip(b).map(|(a, b)| a * b).sum();
+    }
     let mut sums = [0.0; LANES];
-    let (mut a, mut b) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
-    for (a, b) in (&mut a).zip(&mut b) {
+    for (a, b) in a.as_chunks::<LANES>().0.iter().zip(b.as_chunks::<LANES>().0) {
         for lane in 0..LANES {
             sums[lane] += a[lane] * b[lane];
         }
     }
-    for (sum, (a, b)) in sums.iter_mut().zip(a.remainder().iter().zip(b.remainder())) {
-        *sum += a * b;
+    if rest > 0 {
+        // The last eight, without those that were counted.
+        let (a, b) = (eight(a, count - LANES), eight(b, count - LANES));
+        for lane in 0..LANES {
+            sums[lane] += if lane < LANES - rest { 0.0 } else { a[lane] * b[lane] };
+        }
     }
     let [a, b, c, d, e, f, g, h] = sums;
     ((a + e) + (c + g)) + ((b + f) + (d + h))

@@ -2,11 +2,9 @@
 //!
 //! Directions are public or worthless to an attacker who lacks the data; privacy noise never comes from here.
 
-use super::{Body, Permit, current, elementary::polynomial};
+use super::{Body, LANES, Permit, current, elementary::polynomial};
 use std::f64::consts::LN_2;
 
-/// Generators side by side.
-const LANES: usize = 8;
 /// Pairs of normals made at a time.
 const PAIRS: usize = 8;
 
@@ -34,14 +32,14 @@ impl Normals {
     /// Fills a buffer with the normals of one step.
     #[doc(alias = "Algorithm 1, line 7: the directions")]
     pub fn fill(&self, step: u64, out: &mut [f64]) {
-        let state = self.key.map(|words| words.map(|word| mixed(word, step)));
+        let key = &self.key;
         match current() {
-            Permit::Portable => fill(Portable, &state, out),
+            Permit::Portable => fill(Portable, key, step, out),
             #[cfg(target_arch = "x86_64")]
             Permit::Avx2(simd) => {
                 simd.vectorize(Body(
                     #[inline(always)]
-                    || fill(simd, &state, out),
+                    || fill(simd, key, step, out),
                 ));
             }
             // The generators of AVX2 serve here, too; the transform gets the wide registers.
@@ -49,14 +47,14 @@ impl Normals {
             Permit::Avx512(simd) => {
                 simd.vectorize(Body(
                     #[inline(always)]
-                    || fill(*simd, &state, out),
+                    || fill(*simd, key, step, out),
                 ));
             }
         }
     }
 }
 
-/// SplitMix64's finaliser: each word of the key starts a sequence over the steps.
+/// SplitMix64.
 #[inline(always)]
 fn mixed(word: u64, step: u64) -> u64 {
     let z = word.wrapping_add(step.wrapping_mul(0x9E37_79B9_7F4A_7C15));
@@ -148,9 +146,14 @@ impl Words for pulp::x86::V3 {
 }
 
 #[inline(always)]
-fn fill<W: Words>(words: W, state: &[[u64; LANES]; 4], out: &mut [f64]) {
-    let [a, b, c, d] = state;
-    let mut state = [words.load(a), words.load(b), words.load(c), words.load(d)];
+fn fill<W: Words>(words: W, key: &[[u64; LANES]; 4], step: u64, out: &mut [f64]) {
+    let [a, b, c, d] = key;
+    let mut state = [
+        start(words, a, step),
+        start(words, b, step),
+        start(words, c, step),
+        start(words, d, step),
+    ];
     let (blocks, rest) = out.as_chunks_mut::<{ 2 * PAIRS }>();
     for block in blocks {
         normals(words, &mut state, block);
@@ -160,6 +163,16 @@ fn fill<W: Words>(words: W, state: &[[u64; LANES]; 4], out: &mut [f64]) {
         normals(words, &mut state, &mut block);
         rest.copy_from_slice(&block[..rest.len()]);
     }
+}
+
+/// Each word of the key starts a sequence over the steps.
+#[inline(always)]
+fn start<W: Words>(words: W, key: &[u64; LANES], step: u64) -> W::Eight {
+    let mut start = [0; LANES];
+    for lane in 0..LANES {
+        start[lane] = mixed(key[lane], step);
+    }
+    words.load(&start)
 }
 
 #[inline(always)]

@@ -1,13 +1,15 @@
 //! The squared loss of one agent as a quadratic form: its cost does not grow with the samples.
 
-use super::{EmpiricalRisk, Objective, Probe, Scratch};
-use crate::kernels::{dot, vectorized};
+use super::{Directions, EmpiricalRisk, Objective, Probe, Scratch};
+use crate::kernels::{LANES, dot, eight, for_each_eight, vectorized};
 use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul};
 
 /// More columns than this make the matrix larger than what it saves.
 const MOST_COLUMNS: usize = 4096;
 /// Below this many columns a plain loop beats the library's product.
 const SMALL: usize = 24;
+/// Features that it treats together, with eight directions.
+const TALL: usize = 4;
 
 /// `weight sum_i (x_i'b - y_i)^2` by `G = weight X'X` and `c = weight X'y`.
 ///
@@ -36,20 +38,20 @@ impl LeastSquares {
         Self { risk, gram, moment }
     }
 
-    /// `products = G [nu2_1 ... nu2_J]`, feature by feature.
-    fn product(&self, probe: &Probe<'_>, products: &mut [f64]) {
-        let (features, count) = (self.moment.len(), probe.directions.count());
-        let block = probe.directions.block();
-        if features < SMALL {
+    /// `out = G [nu2_1 ... nu2_J]`, feature by feature.
+    pub fn products(&self, directions: &Directions, out: &mut [f64]) {
+        let (features, count) = (self.moment.len(), directions.count());
+        let block = directions.block();
+        if (TALL..SMALL).contains(&features) && count >= LANES {
             return vectorized(
                 #[inline(always)]
-                || small_product(&self.gram, block, products, (features, count)),
+                || small_product(&self.gram, block, out, (features, count)),
             );
         }
         // nu2 is the right half of the block.
         let block = MatRef::from_row_major_slice(block, features, 2 * count);
         matmul(
-            MatMut::from_row_major_slice_mut(products, features, count),
+            MatMut::from_row_major_slice_mut(out, features, count),
             Accum::Replace,
             MatRef::from_row_major_slice(&self.gram, features, features),
             block.subcols(count, count),
@@ -59,7 +61,8 @@ impl LeastSquares {
     }
 }
 
-/// The same for few columns: eight directions at a time stay in registers.
+/// The same for few columns: a tile of four features and eight directions stays in registers. The last tiles overlap
+/// those before, so that all have one size.
 #[inline(always)]
 fn small_product(
     gram: &[f64],
@@ -67,24 +70,29 @@ fn small_product(
     products: &mut [f64],
     (features, count): (usize, usize),
 ) {
-    const WIDTH: usize = 8;
-    for (line, out) in gram.chunks_exact(features).zip(products.chunks_exact_mut(count)) {
-        let mut from = 0;
-        while from < count {
-            // The last eight may overlap those before.
-            let start = if from + WIDTH <= count { from } else { count.saturating_sub(WIDTH) };
-            let width = WIDTH.min(count);
-            let mut sums = [0.0f64; WIDTH];
-            for (&g, nu) in line.iter().zip(block.chunks_exact(2 * count)) {
-                let nu = &nu[count + start..][..width];
-                for (sum, nu) in sums.iter_mut().zip(nu) {
-                    *sum = g.mul_add(*nu, *sum);
+    for p in tiles(features, TALL) {
+        for j in tiles(count, LANES) {
+            let mut sums = [[0.0f64; LANES]; TALL];
+            for (q, directions) in block.chunks_exact(2 * count).enumerate() {
+                let nu = eight(directions, count + j);
+                for (row, sums) in sums.iter_mut().enumerate() {
+                    let g = gram[(p + row) * features + q];
+                    for lane in 0..LANES {
+                        sums[lane] = g.mul_add(nu[lane], sums[lane]);
+                    }
                 }
             }
-            out[start..start + width].copy_from_slice(&sums[..width]);
-            from += WIDTH;
+            for (row, sums) in sums.iter().enumerate() {
+                products[(p + row) * count + j..][..LANES].copy_from_slice(sums);
+            }
         }
     }
+}
+
+/// Where tiles of this size start so that they cover `length`, the last one moved back to fit.
+#[inline(always)]
+fn tiles(length: usize, size: usize) -> impl Iterator<Item = usize> {
+    (0..length).step_by(size).map(move |start| start.min(length - size))
 }
 
 impl Objective for LeastSquares {
@@ -103,21 +111,42 @@ impl Objective for LeastSquares {
     fn quotients(&self, probe: &Probe<'_>, scratch: &mut Scratch, out: &mut [f64]) {
         let Probe { point, u1, u2, directions } = *probe;
         scratch.products.resize(point.len() * directions.count(), 0.0);
-        self.product(probe, &mut scratch.products);
+        self.products(directions, &mut scratch.products);
         out.fill(0.0);
-        let lines = self.gram.chunks_exact(point.len()).zip(&self.moment);
-        let products = scratch.products.chunks_exact(directions.count());
+        let (features, count) = (point.len(), directions.count());
+        let Scratch { fitted: slopes, products, .. } = scratch;
+        slopes.resize(features, 0.0);
         vectorized(
             #[inline(always)]
             || {
-                for (p, ((line, moment), product)) in lines.zip(products).enumerate() {
-                    let (nu1, nu2) = directions.feature(p);
-                    let slope = 2.0 * (dot(line, point) - moment);
-                    let columns = out.iter_mut().zip(product).zip(nu1.iter().zip(nu2));
-                    for ((out, product), (nu1, nu2)) in columns {
-                        *out += slope * nu2 + product * (2.0 * u1 * nu1 + u2 * nu2);
-                    }
+                let lines = self.gram.chunks_exact(features).zip(&self.moment);
+                for (slope, (line, moment)) in slopes.iter_mut().zip(lines) {
+                    *slope = 2.0 * (dot(line, point) - moment);
                 }
+                for_each_eight(
+                    out,
+                    #[inline(always)]
+                    |j, sums| {
+                        for p in 0..features {
+                            let (nu1, nu2) = directions.feature(p);
+                            let (nu1, nu2) = (eight(nu1, j), eight(nu2, j));
+                            let (product, slope) = (eight(products, p * count + j), slopes[p]);
+                            for l in 0..LANES {
+                                sums[l] +=
+                                    slope * nu2[l] + product[l] * (2.0 * u1 * nu1[l] + u2 * nu2[l]);
+                            }
+                        }
+                    },
+                    #[inline(always)]
+                    |j| {
+                        let term = |p: usize| {
+                            let (nu1, nu2) = directions.feature(p);
+                            slopes[p] * nu2[j]
+                                + products[p * count + j] * (2.0 * u1 * nu1[j] + u2 * nu2[j])
+                        };
+                        (0..features).map(term).sum()
+                    },
+                );
             },
         );
     }

@@ -2,7 +2,7 @@
 
 use super::Probe;
 use super::loss::absolute_difference;
-use crate::kernels::vectorized;
+use crate::kernels::{LANES, eight, for_each_eight, vectorized};
 
 /// A convex function of the coefficients that holds no data.
 #[derive(Clone, Debug, PartialEq)]
@@ -143,28 +143,50 @@ impl Penalty {
         let Probe { point, u1, u2, directions } = *probe;
         let scale = self.weight / u2;
         let (l1, l2) = self.regularizer.separable().unwrap_or((0.0, 0.0));
+        let features = point.len();
+        // The squared part of R is one more quadratic.
+        let curved = quadratic + 0.5 * l2 * self.weight;
+        let kinked = l1 * scale;
         vectorized(
             #[inline(always)]
             || {
-                for p in 0..point.len() {
-                    let (nu1, nu2) = directions.feature(p);
-                    let penalized = if p < self.penalized { 1.0 } else { 0.0 };
-                    // The squared part of R is one more quadratic.
-                    let quadratic = quadratic + 0.5 * penalized * l2 * self.weight;
-                    let constant = linear[p] + 2.0 * quadratic * point[p];
-                    let (first, second) = (2.0 * quadratic * u1, quadratic * u2);
-                    if penalized * l1 * scale > 0.0 {
-                        for ((out, nu1), nu2) in out.iter_mut().zip(nu1).zip(nu2) {
+                for_each_eight(
+                    out,
+                    #[inline(always)]
+                    |j, sums| {
+                        for p in 0..features {
+                            let (nu1, nu2) = directions.feature(p);
+                            let (nu1, nu2) = (eight(nu1, j), eight(nu2, j));
+                            let penalized = p < self.penalized;
+                            let quadratic = if penalized { curved } else { quadratic };
+                            let smooth = smooth_part(linear[p], quadratic, point[p], (u1, u2));
+                            if penalized && kinked > 0.0 {
+                                for l in 0..LANES {
+                                    let kink =
+                                        absolute_difference(point[p] + u1 * nu1[l], u2 * nu2[l]);
+                                    sums[l] += smooth.at(nu1[l], nu2[l]) + kinked * kink;
+                                }
+                            } else {
+                                for l in 0..LANES {
+                                    sums[l] += smooth.at(nu1[l], nu2[l]);
+                                }
+                            }
+                        }
+                    },
+                    #[inline(always)]
+                    |j| {
+                        let term = |p: usize| {
+                            let (nu1, nu2) =
+                                (directions.feature(p).0[j], directions.feature(p).1[j]);
+                            let penalized = p < self.penalized;
+                            let quadratic = if penalized { curved } else { quadratic };
+                            let smooth = smooth_part(linear[p], quadratic, point[p], (u1, u2));
                             let kink = absolute_difference(point[p] + u1 * nu1, u2 * nu2);
-                            *out +=
-                                nu2 * (constant + first * nu1 + second * nu2) + l1 * scale * kink;
-                        }
-                    } else {
-                        for ((out, nu1), nu2) in out.iter_mut().zip(nu1).zip(nu2) {
-                            *out += nu2 * (constant + first * nu1 + second * nu2);
-                        }
-                    }
-                }
+                            smooth.at(nu1, nu2) + if penalized { kinked * kink } else { 0.0 }
+                        };
+                        (0..features).map(term).sum()
+                    },
+                );
             },
         );
         if let Regularizer::GroupL1 { groups } = &self.regularizer {
@@ -270,6 +292,27 @@ impl Penalty {
             }
             _ => unreachable!("every other regulariser is separable"),
         }
+    }
+}
+
+/// `[q(b + u1 nu1 + u2 nu2) - q(b + u1 nu1)]/u2` for `q(b) = linear b + quadratic b^2`, as a function of the direction.
+#[derive(Clone, Copy)]
+struct SmoothPart {
+    constant: f64,
+    first: f64,
+    second: f64,
+}
+
+#[inline(always)]
+fn smooth_part(linear: f64, quadratic: f64, b: f64, (u1, u2): (f64, f64)) -> SmoothPart {
+    let (first, second) = (2.0 * quadratic * u1, quadratic * u2);
+    SmoothPart { constant: linear + 2.0 * quadratic * b, first, second }
+}
+
+impl SmoothPart {
+    #[inline(always)]
+    fn at(self, nu1: f64, nu2: f64) -> f64 {
+        nu2 * (self.constant + self.first * nu1 + self.second * nu2)
     }
 }
 

@@ -1,0 +1,207 @@
+//! Measures dzoa against its floor and itself; `cargo xtask bench` runs it beside the peers and writes
+//! docs/performance.md. Every section prints one JSON object.
+
+mod clock;
+mod floor;
+mod setting;
+
+use clock::best;
+use dzoa::kernels::{Level, level};
+use dzoa::prelude::*;
+use dzoa::problem::data::Samples;
+use dzoa::problem::least_squares::LeastSquares;
+use serde_json::{Value, json};
+use setting::{Setting, agents, descend};
+use std::sync::Arc;
+
+fn main() {
+    let sections: Vec<String> = std::env::args().skip(1).collect();
+    for section in &sections {
+        let value = match section.split_once('=').unwrap_or((section, "")) {
+            ("paper", _) => paper(),
+            ("shapes", _) => shapes(),
+            ("sparse", file) => sparse(file),
+            ("threads", _) => threads(),
+            ("scaling", _) => scaling(),
+            ("memory", _) => memory(),
+            (unknown, _) => panic!("no section `{unknown}`"),
+        };
+        let levels: Vec<String> = Level::available().iter().map(|l| format!("{l:?}")).collect();
+        let named = json!({ "section": section.split('=').next(), "level": format!("{:?}", level()), "levels": levels, "result": value });
+        println!("{named}");
+    }
+}
+
+/// One trial of the paper's example on one core, and its floor.
+fn paper() -> Value {
+    let setting = Setting::paper();
+    let pool = one_thread();
+    let seconds = pool.install(|| {
+        best(15, |_| {
+            let mut agents = agents(&setting);
+            assert_eq!(simulate(&mut agents, &mut ()), Status::Finished);
+        })
+    });
+    let problem = setting.problem();
+    let floor = floor::gram(&LeastSquares::new(problem.risk(0)), setting.directions, 400);
+    let per_sample = floor::per_sample(&problem.agents[0], &*problem.loss, setting.directions, 400);
+    let steps = (setting.agents * setting.inner_steps) as f64 * setting.rounds as f64;
+    json!({
+        "seconds": seconds, "steps": steps, "floor": floor.total() * steps, "normals": floor.normals * steps,
+        "products": floor.products * steps, "differences": floor.differences * steps,
+        "floor_per_sample": per_sample.total() * steps, "nanoseconds_a_normal": floor.normals * 1e9 / 600.0,
+    })
+}
+
+/// One agent's inner steps at larger shapes.
+fn shapes() -> Value {
+    let pool = one_thread();
+    let losses: [Arc<dyn Loss>; 3] = [Arc::new(Squared), Arc::new(Logistic), Arc::new(Hinge)];
+    let mut rows = Vec::new();
+    for (samples, features, repeat) in [(1000, 100, 60), (10_000, 1000, 6)] {
+        for loss in &losses {
+            let setting =
+                Setting { agents: 5, samples, features, loss: loss.clone(), ..Setting::paper() };
+            let problem = setting.problem();
+            let step = pool.install(|| descend(&problem, &setting, repeat));
+            let floor = if loss.name() == "squared" {
+                floor::gram(&LeastSquares::new(problem.risk(0)), setting.directions, repeat)
+            } else {
+                floor::per_sample(&problem.agents[0], &**loss, setting.directions, repeat)
+            };
+            rows.push(json!({
+                "loss": loss.name(), "samples": samples, "features": features, "step": step,
+                "floor": floor.total(), "normals": floor.normals, "products": floor.products,
+                "differences": floor.differences,
+            }));
+        }
+    }
+    json!(rows)
+}
+
+/// a9a (or any LIBSVM file), sparse: against its floor and against the dense path.
+fn sparse(file: &str) -> Value {
+    let all = setting::libsvm(file);
+    let part: Vec<usize> = (0..all.count()).step_by(5).collect();
+    let samples = all.select(&part);
+    let dense = Samples::new(samples.rows.to_dense(), samples.targets.clone()).expect("same rows");
+    let setting = Setting { agents: 1, loss: Arc::new(Logistic), ..Setting::paper() };
+    let pool = one_thread();
+    let step = |samples: &Samples| {
+        let problem = Problem { agents: vec![Arc::new(samples.clone())], ..setting.problem() };
+        pool.install(|| descend(&problem, &setting, 10))
+    };
+    let floor = floor::per_sample(&samples, &Logistic, setting.directions, 10);
+    json!({
+        "rows": samples.count(), "features": samples.rows.width(), "stored": samples.rows.stored(),
+        "step": step(&samples), "dense_step": step(&dense), "floor": floor.total(), "normals": floor.normals,
+        "products": floor.products, "differences": floor.differences,
+    })
+}
+
+/// One thread against two: one trial with eight agents, and two trials.
+fn threads() -> Value {
+    use rayon::prelude::*;
+    let setting = Setting { agents: 8, samples: 200, rounds: 60, ..Setting::paper() };
+    let one_trial = |_| {
+        let mut agents = agents(&setting);
+        assert_eq!(simulate(&mut agents, &mut ()), Status::Finished);
+    };
+    let paper = Setting { rounds: 60, ..Setting::paper() };
+    let two_trials = |_| {
+        (0..2).into_par_iter().for_each(|_| {
+            let mut agents = agents(&paper);
+            assert_eq!(simulate(&mut agents, &mut ()), Status::Finished);
+        });
+    };
+    let time = |threads: usize, work: &(dyn Fn(usize) + Sync)| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
+        pool.install(|| best(12, work))
+    };
+    json!({
+        "trial": [time(1, &one_trial), time(2, &one_trial)],
+        "trials": [time(1, &two_trials), time(2, &two_trials)],
+    })
+}
+
+/// How the cost grows along each axis: sizes, seconds, and the slope of a line through their logarithms.
+fn scaling() -> Value {
+    let pool = one_thread();
+    let run = |setting: &Setting| {
+        let template = agents(setting);
+        drop(template);
+        pool.install(|| {
+            best(4, |_| {
+                let mut agents = agents(setting);
+                assert_eq!(simulate(&mut agents, &mut ()), Status::Finished);
+            })
+        })
+    };
+    let base = Setting {
+        agents: 10,
+        samples: 1000,
+        loss: Arc::new(Hinge),
+        rounds: 2,
+        inner_steps: 2,
+        topology: setting::ring,
+        ..Setting::paper()
+    };
+    let axis = |name: &str, sizes: &[usize], of: &dyn Fn(usize) -> Setting| {
+        let seconds: Vec<f64> = sizes.iter().map(|&size| run(&of(size))).collect();
+        json!({ "axis": name, "sizes": sizes, "seconds": seconds, "exponent": slope(sizes, &seconds) })
+    };
+    let small = Setting { samples: 100, ..base.clone() };
+    json!([
+        axis("K", &[10, 32, 100, 320, 1000], &|agents| Setting { agents, ..small.clone() }),
+        axis("T", &[2, 6, 20, 60, 200], &|inner_steps| Setting { inner_steps, ..small.clone() }),
+        axis("J", &[10, 32, 100, 320, 1000], &|directions| Setting { directions, ..small.clone() }),
+        axis("M", &[2, 6, 20, 60, 200], &|rounds| Setting {
+            rounds: rounds as u64,
+            ..small.clone()
+        }),
+        axis("N_k", &[1000, 3200, 10_000, 32_000, 100_000], &|samples| Setting {
+            samples,
+            agents: 3,
+            ..base.clone()
+        }),
+        axis("P", &[10, 32, 100, 320, 1000], &|features| Setting {
+            features,
+            agents: 3,
+            ..base.clone()
+        }),
+    ])
+}
+
+/// Ten thousand agents in this process; whoever started it reads the peak memory.
+fn memory() -> Value {
+    let setting = Setting {
+        agents: 10_000,
+        samples: 20,
+        features: 100,
+        rounds: 2,
+        inner_steps: 5,
+        topology: setting::ring,
+        ..Setting::paper()
+    };
+    let mut agents = agents(&setting);
+    assert_eq!(simulate(&mut agents, &mut ()), Status::Finished);
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kilobytes = peak.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    json!({ "agents": agents.len(), "peak_kilobytes": kilobytes })
+}
+
+fn slope(sizes: &[usize], seconds: &[f64]) -> f64 {
+    let points: Vec<(f64, f64)> =
+        sizes.iter().zip(seconds).map(|(&x, y)| ((x as f64).ln(), y.ln())).collect();
+    let n = points.len() as f64;
+    let (x, y) = points.iter().fold((0.0, 0.0), |(a, b), (x, y)| (a + x / n, b + y / n));
+    let (top, bottom) = points.iter().fold((0.0, 0.0), |(top, bottom), (px, py)| {
+        (top + (px - x) * (py - y), bottom + (px - x) * (px - x))
+    });
+    top / bottom
+}
+
+fn one_thread() -> rayon::ThreadPool {
+    rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool of one thread")
+}
