@@ -3,6 +3,7 @@
 
 mod clock;
 mod floor;
+mod normality;
 mod setting;
 
 use clock::best;
@@ -24,6 +25,7 @@ fn main() {
             ("threads", _) => threads(),
             ("scaling", _) => scaling(),
             ("memory", _) => memory(),
+            ("normals", log2) => normals(log2),
             (unknown, _) => panic!("no section `{unknown}`"),
         };
         let levels: Vec<String> = Level::available().iter().map(|l| format!("{l:?}")).collect();
@@ -189,6 +191,12 @@ fn memory() -> Value {
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let kilobytes = peak.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
     json!({ "agents": agents.len(), "peak_kilobytes": kilobytes })
+}
+
+/// The directions, judged by 2^LOG2 draws (28 unless said otherwise).
+fn normals(log2: &str) -> Value {
+    let draws = 1u64 << log2.parse().unwrap_or(28u32);
+    json!({ "draws": draws, "deviations": normality::deviations(draws) })
 }
 
 fn slope(sizes: &[usize], seconds: &[f64]) -> f64 {
