@@ -30,6 +30,12 @@ impl Error {
         self
     }
 
+    /// The file it is about.
+    pub fn at(mut self, file: &str) -> Self {
+        self.message = format!("{file}: {}", self.message);
+        self
+    }
+
     /// The exit status.
     pub fn status(&self) -> u8 {
         self.status

@@ -42,9 +42,25 @@ pub fn write_files(
 ) -> Result<()> {
     let write = |name: &str, content: &str| write_text(out, name, content);
     write("trace.csv", &trace_csv(config, instances, trials))?;
+    write("model.json", &json(&model(config, instances, summary))?)?;
+    let local = serde_json::json!({
+        "sharing": "local: these values depend on private rows; each agent's entry stays with that agent",
+        "agents": &trials[0].local,
+    });
+    write("local.json", &json(&local)?)?;
+    if let Some(svg) = plot::convergence(summary) {
+        write("convergence.svg", &svg)?;
+    }
+    write("report.html", &report::html(summary)?)?;
+    // Last, so that a directory with a summary is a whole run.
+    write("summary.json", &json(summary)?)
+}
+
+/// model.json: the mean of the coefficients in the summary.
+pub fn model(config: &Config, instances: &Instances, summary: &Summary) -> Model {
     let pinball = config.given.pointer("/problem/quantile").and_then(serde_json::Value::as_f64);
     let huber = config.given.pointer("/problem/huber_delta").and_then(serde_json::Value::as_f64);
-    let model = Model {
+    Model {
         sharing: "may be shared: a function of what was exchanged".into(),
         name: config.name.clone(),
         loss: config.problem.loss.name().into(),
@@ -59,19 +75,7 @@ pub fn write_files(
             .collect(),
         schema: config.schema.as_ref().map(crate::schema::Schema::to_json),
         privacy: summary.privacy_statement(),
-    };
-    write("model.json", &json(&model)?)?;
-    let local = serde_json::json!({
-        "sharing": "local: these values depend on private rows; each agent's entry stays with that agent",
-        "agents": &trials[0].local,
-    });
-    write("local.json", &json(&local)?)?;
-    if let Some(svg) = plot::convergence(summary) {
-        write("convergence.svg", &svg)?;
     }
-    write("report.html", &report::html(summary)?)?;
-    // Last, so that a directory with a summary is a whole run.
-    write("summary.json", &json(summary)?)
 }
 
 /// Writes one file into a directory that is made if need be.
@@ -140,7 +144,7 @@ fn spent(config: &Config, promises: &[Promise]) -> Vec<Vec<f64>> {
 }
 
 /// A name as a CSV field.
-fn csv_field(text: &str) -> String {
+pub fn csv_field(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))
     } else {

@@ -13,6 +13,7 @@ mod interrupt;
 mod ledger_file;
 mod load;
 mod model;
+mod network_file;
 mod plot;
 mod progress;
 mod reader;
@@ -38,6 +39,9 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Run(args) => commands::run::run(&args),
         Command::Audit(args) => commands::audit::audit(&args),
+        Command::Certs(args) => commands::certs::certs(&args),
+        Command::Agent(args) => commands::agent::agent(&args),
+        Command::Launch(args) => commands::launch::launch(&args),
         Command::Init { dir } => commands::init::init(&dir),
         Command::Privacy { calculator } => commands::privacy::calculate(&calculator),
         Command::Predict(args) => commands::predict::predict(&args),

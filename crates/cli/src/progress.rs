@@ -40,6 +40,14 @@ impl Progress {
         }
     }
 
+    /// A line that stays, above the bar.
+    pub fn note(&self, what: &str) {
+        match &self.bar {
+            Some(bar) => bar.println(what),
+            None => eprintln!("{what}"),
+        }
+    }
+
     /// One more round.
     pub fn tick(&self) {
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;

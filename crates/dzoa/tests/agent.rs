@@ -69,7 +69,7 @@ proptest! {
                 while let Some(output) = agents[k].poll() {
                     match output {
                         Output::Compute => agents[k].compute(&mut Default::default()),
-                        Output::Persist(_) => {}
+                        Output::Persist(_) | Output::Completed(_) => {}
                         Output::Send(envelope) => {
                             for &to in graph().neighbours(k) {
                                 let beta = envelope.message.values().clone();
@@ -110,6 +110,8 @@ fn a_message_that_an_honest_neighbour_would_not_send_is_refused() {
             Err(ProtocolError::NonFinite { from: 0, round: 1 })
         );
     }
+    let huge = send(0, 1, vector(2e100, P)).unwrap_err();
+    assert!(matches!(huge, ProtocolError::HugeNorm { from: 0, round: 1, .. }), "{huge}");
     let ahead = ProtocolError::TooFarAhead { from: 0, round: 3, ours: 1 };
     assert_eq!(send(0, 3, vector(0.0, P)), Err(ahead));
     assert_eq!(send(0, 1, vector(1.0, P)), Ok(()));

@@ -1,7 +1,10 @@
 //! One file per command.
 
+pub mod agent;
 pub mod audit;
+pub mod certs;
 pub mod init;
+pub mod launch;
 pub mod ledger;
 pub mod predict;
 pub mod privacy;

@@ -1,0 +1,257 @@
+//! What an agent shows while it runs: progress, refusals, metrics.
+
+use crate::args::{AgentArgs, LogFormat};
+use crate::config::{Config, Mechanism};
+use crate::error::{Error, Result};
+use crate::progress::Progress;
+use dzoa::privacy::calibrate;
+use dzoa_node::node::{Node, Refusal};
+use dzoa_node::transport::{Transport, TransportError};
+use metrics::{counter, gauge};
+use std::collections::HashSet;
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How often progress is told.
+const EVERY: Duration = Duration::from_millis(250);
+/// Frames of evidence that are written; a flood beyond it is only counted.
+const MOST_EVIDENCE: usize = 1000;
+
+/// Watches a node.
+pub struct Watch {
+    json: bool,
+    name: String,
+    rounds: u64,
+    progress: Option<Progress>,
+    shown: u64,
+    last: Duration,
+    told: Option<String>,
+    evidence: PathBuf,
+    written: usize,
+    known: HashSet<(String, String)>,
+    config: Claimed,
+}
+
+/// What is needed to say what was spent.
+enum Claimed {
+    Nominal(f64, f64),
+    Exact(f64),
+    None,
+}
+
+impl Watch {
+    /// Sets up logs and metrics.
+    pub fn new(args: &AgentArgs, config: &Config) -> Result<Self> {
+        let json = args.log_format == LogFormat::Json;
+        let filter = tracing_subscriber::EnvFilter::new("off,dzoa=info,dzoa_node=info");
+        let logs = tracing_subscriber::fmt().with_writer(std::io::stderr).with_env_filter(filter);
+        // A second subscriber cannot be set; the first one then stays.
+        let _ = if json {
+            logs.json().try_init()
+        } else {
+            logs.compact().with_target(false).try_init()
+        };
+        if let Some(address) = args.metrics {
+            metrics_exporter_prometheus::PrometheusBuilder::new()
+                .with_http_listener(address)
+                .install()
+                .map_err(|error| {
+                    Error::run(format!("--metrics {address}: {error}")).hint("is the port free?")
+                })?;
+        }
+        let rounds = config.algorithm.admm.rounds;
+        let seeded = config.run.seed.is_some();
+        Ok(Self {
+            json,
+            name: args.name.clone(),
+            rounds,
+            progress: (!json).then(|| Progress::new(rounds, &format!("{}: meeting", args.name))),
+            shown: 0,
+            last: Duration::ZERO,
+            told: None,
+            evidence: args.state.join("refused.jsonl"),
+            written: 0,
+            known: HashSet::new(),
+            config: match &config.privacy.mechanism {
+                Mechanism::Intrinsic { epsilon, delta, .. } => Claimed::Nominal(*epsilon, *delta),
+                Mechanism::Output { target, .. } | Mechanism::Scalar { target, .. } if !seeded => {
+                    Claimed::Exact(target.delta)
+                }
+                _ => Claimed::None,
+            },
+        })
+    }
+
+    /// A line for the operator.
+    pub fn say(&self, what: &str) {
+        match &self.progress {
+            Some(progress) => progress.say(&format!("{}: {what}", self.name)),
+            None => tracing::info!(agent = self.name, "{what}"),
+        }
+    }
+
+    /// A line that should not be missed.
+    pub fn warn(&self, what: &str) {
+        tracing::warn!(agent = self.name, "{what}");
+    }
+
+    /// Called after every step.
+    pub fn see(&mut self, node: &mut Node, now: Duration) {
+        for refusal in node.take_refusals() {
+            self.refused(&refusal);
+        }
+        let done = node.agent().rounds_done();
+        if let Some(progress) = &self.progress {
+            (self.shown..done).for_each(|_| progress.tick());
+        }
+        let over = node.end().is_some();
+        if !over && now < self.last + EVERY {
+            self.shown = done;
+            return;
+        }
+        let pace =
+            (now.saturating_sub(self.last)).as_secs_f64() * 1e3 / (done - self.shown).max(1) as f64;
+        (self.last, self.shown) = (now, done);
+        let missing: Vec<&str> = node.missing().map(|peer| peer.name.as_str()).collect();
+        let strangers: Vec<&str> =
+            node.peers().iter().filter(|peer| !peer.met).map(|peer| peer.name.as_str()).collect();
+        let spent = self.spent(node, done);
+        self.measure(node, done, spent.as_ref().map(|(epsilon, _)| *epsilon));
+        let waiting = if missing.is_empty() {
+            "waiting for nobody".into()
+        } else if strangers.is_empty() {
+            format!("waiting for {}", missing.join(", "))
+        } else {
+            format!("not yet met: {}", strangers.join(", "))
+        };
+        if self.json {
+            let (epsilon, claim) = spent.unwrap_or((0.0, "none"));
+            tracing::info!(
+                agent = self.name,
+                round = done,
+                rounds = self.rounds,
+                ms_per_round = pace,
+                epsilon,
+                claim,
+                waiting,
+                "round"
+            );
+        } else {
+            let spent = spent.map(|(epsilon, claim)| format!(", epsilon {epsilon:.3} ({claim})"));
+            let line = format!("{}: {pace:.1} ms a round{}", self.name, spent.unwrap_or_default());
+            // While nothing moves, say once for whom it waits.
+            let line =
+                if missing.is_empty() || over { line } else { format!("{}: {waiting}", self.name) };
+            if self.told.as_ref() != Some(&line) && (done == 0 || !missing.is_empty()) {
+                self.say(&line);
+            }
+            self.told = Some(line);
+        }
+    }
+
+    /// Epsilon spent by this run and the claim that goes with it.
+    fn spent(&self, node: &Node, rounds: u64) -> Option<(f64, &'static str)> {
+        match self.config {
+            Claimed::Nominal(epsilon, delta) if rounds > 0 => {
+                Some((calibrate::theorem2_epsilon(epsilon, delta, rounds), "nominal, no guarantee"))
+            }
+            Claimed::Exact(delta) => Some((node.agent().ledger().epsilon(delta), "exact")),
+            _ => None,
+        }
+    }
+
+    fn measure(&self, node: &Node, done: u64, epsilon: Option<f64>) {
+        let stats = node.stats();
+        gauge!("dzoa_rounds_done").set(done as f64);
+        gauge!("dzoa_rounds").set(self.rounds as f64);
+        counter!("dzoa_sent_bytes_total").absolute(stats.sent.1);
+        counter!("dzoa_sent_frames_total").absolute(stats.sent.0);
+        counter!("dzoa_received_bytes_total").absolute(stats.received.1);
+        counter!("dzoa_received_frames_total").absolute(stats.received.0);
+        counter!("dzoa_repeated_vectors_total").absolute(stats.repeated);
+        counter!("dzoa_refused_frames_total").absolute(stats.refused);
+        for peer in node.peers() {
+            gauge!("dzoa_waiting_seconds", "neighbour" => peer.name.clone())
+                .set(peer.waited.as_secs_f64());
+        }
+        // A nominal figure has a name of its own: it must not be taken for a guarantee.
+        let name = match self.config {
+            Claimed::Exact(_) => "dzoa_epsilon_spent",
+            _ => "dzoa_epsilon_nominal",
+        };
+        if let Some(epsilon) = epsilon {
+            gauge!(name).set(epsilon);
+        }
+    }
+
+    /// Names what was refused, once for each kind, and keeps the bytes.
+    fn refused(&mut self, refusal: &Refusal) {
+        if self.known.len() < MOST_EVIDENCE
+            && self.known.insert((refusal.from.clone(), refusal.what.clone()))
+        {
+            self.warn(&format!("refused a message from {}: {}", refusal.from, refusal.what));
+        }
+        if self.written >= MOST_EVIDENCE {
+            return;
+        }
+        self.written += 1;
+        let frame: String = refusal.frame.iter().map(|byte| format!("{byte:02x}")).collect();
+        let line =
+            serde_json::json!({ "from": refusal.from, "what": refusal.what, "frame": frame });
+        let kept = OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(&self.evidence)
+            .and_then(|mut file| writeln!(file, "{line}"));
+        if let Err(error) = kept {
+            self.warn(&format!("{}: {error}", self.evidence.display()));
+        }
+    }
+
+    /// Removes the bar.
+    pub fn finish(&self) {
+        if let Some(progress) = &self.progress {
+            progress.finish();
+        }
+    }
+}
+
+/// A link that writes down every frame before it is sent, for tests; without a file, just the link.
+pub struct Recorded<'a> {
+    link: &'a mut dyn Transport,
+    file: Option<File>,
+}
+
+impl<'a> Recorded<'a> {
+    /// Appends to the file.
+    pub fn new(link: &'a mut dyn Transport, path: Option<&Path>) -> Result<Self> {
+        let open = |path: &Path| {
+            OpenOptions::new().append(true).create(true).open(path).map_err(|error| {
+                Error::input(format!("--record-frames {}: {error}", path.display()))
+            })
+        };
+        Ok(Self { link, file: path.map(open).transpose()? })
+    }
+}
+
+impl Transport for Recorded<'_> {
+    fn send(&mut self, to: usize, frame: Vec<u8>) -> std::result::Result<(), TransportError> {
+        if let Some(file) = &mut self.file {
+            let hex: String = frame.iter().map(|byte| format!("{byte:02x}")).collect();
+            // One write, so that a kill leaves whole lines or one that is cut off at the end.
+            file.write_all(format!("{to} {hex}\n").as_bytes())
+                .map_err(|error| TransportError(error.to_string()))?;
+        }
+        self.link.send(to, frame)
+    }
+
+    fn receive(&mut self, wait: Duration) -> Option<(usize, Vec<u8>)> {
+        self.link.receive(wait)
+    }
+
+    fn now(&self) -> Duration {
+        self.link.now()
+    }
+}

@@ -1,0 +1,178 @@
+//! Real agents as separate processes on loopback: the bits of the simulation, whatever is killed.
+
+mod common;
+
+use common::{data, dzoa, json, root};
+use std::path::Path;
+
+/// A network of five on the paper's graph, with an exact mechanism and the final averaging.
+pub const FIVE: &str = r#"
+name = "five"
+[problem]
+loss = "logistic"
+regularizer = "l1"
+eta = 0.1
+[data]
+synthetic = { agents = 5, samples = 40, features = 4 }
+[network]
+topology = "paper"
+agents = [
+  { name = "a", address = "127.0.0.1:0" },
+  { name = "b", address = "127.0.0.1:0" },
+  { name = "c", address = "127.0.0.1:0" },
+  { name = "d", address = "127.0.0.1:0" },
+  { name = "e", address = "127.0.0.1:0" },
+]
+[algorithm]
+rho = 0.1
+rounds = 40
+inner_steps = 20
+directions = 10
+[privacy]
+mechanism = "output"
+total_epsilon = 8.0
+delta = 1e-5
+[run]
+seed = 1
+"#;
+
+/// Launches a network file and simulates it, and compares every coefficient.
+fn same_bits(dir: &Path, file: &str, extra: &[&str]) -> serde_json::Value {
+    let mut run = vec!["run", file, "--out", "simulated", "--json"];
+    run.extend(extra);
+    let simulated = json(dir, &run);
+    let mut launch = vec!["launch", "--network", file, "--out", "real", "--json"];
+    launch.extend(extra);
+    let real = json(dir, &launch);
+    let agents = real["agents"].as_u64().unwrap() as usize;
+    assert_eq!(real["coefficients"].as_array().unwrap().len(), agents);
+    // serde_json prints and reads the shortest text that gives the same double: equal text, equal bits.
+    assert_eq!(real["coefficients"], simulated["coefficients"]);
+    assert_eq!(real["error"], simulated["error"]);
+    assert_eq!(real["privacy"], simulated["privacy"]);
+    assert_eq!(real["status"], "finished");
+    for name in real["agent_names"].as_array().unwrap() {
+        let own = dir.join("real/agents").join(name.as_str().unwrap());
+        for file in ["model.json", "summary.json", "trace.csv", "journal"] {
+            assert!(own.join(file).exists(), "{name} has no {file}");
+        }
+    }
+    real
+}
+
+#[test]
+fn five_processes_on_the_papers_graph_end_with_the_bits_of_the_simulation() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("five.toml"), FIVE).unwrap();
+    same_bits(dir.path(), "five.toml", &[]);
+    let ledger = dir.path().join("real/agents/a/ledger.seeded-for-tests");
+    let shown = json(dir.path(), &["ledger", "show", ledger.to_str().unwrap(), "--json"]);
+    assert_eq!(shown["entries"], 40);
+    // A private key is nobody else's.
+    use std::os::unix::fs::PermissionsExt;
+    for secret in ["certs/ca.key", "certs/a.key", "agents/a/journal"] {
+        let mode = std::fs::metadata(dir.path().join("real").join(secret)).unwrap().permissions();
+        assert_eq!(mode.mode() & 0o777, 0o600, "{secret}");
+    }
+}
+
+#[test]
+fn the_papers_own_mechanism_is_nominal_over_the_network_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = FIVE.replace(
+        "mechanism = \"output\"\ntotal_epsilon = 8.0",
+        "mechanism = \"intrinsic\"\nepsilon = 0.15",
+    );
+    std::fs::write(dir.path().join("five.toml"), text).unwrap();
+    let real = same_bits(dir.path(), "five.toml", &["--set", "algorithm.rounds=10"]);
+    assert_eq!(real["privacy"][0]["claim"], "nominal");
+    let model = std::fs::read_to_string(dir.path().join("real/agents/a/model.json")).unwrap();
+    assert!(model.contains("NOMINAL") && model.contains("not a guarantee"), "{model}");
+}
+
+#[test]
+fn sixteen_processes_on_a_random_graph_end_with_the_bits_of_the_simulation() {
+    let dir = tempfile::tempdir().unwrap();
+    let agents: Vec<String> =
+        (0..16).map(|k| format!("{{ name = \"n{k}\", address = \"127.0.0.1:0\" }}")).collect();
+    let start = FIVE.find("agents = [\n").unwrap();
+    let end = start + FIVE[start..].find("]\n").unwrap();
+    let text = format!("{}agents = [{}{}", &FIVE[..start], agents.join(", "), &FIVE[end..])
+        .replace("agents = 5", "agents = 16")
+        .replace("topology = \"paper\"", "topology = \"erdos-renyi\"\np = 0.3");
+    std::fs::write(dir.path().join("sixteen.toml"), text).unwrap();
+    same_bits(dir.path(), "sixteen.toml", &["--set", "algorithm.rounds=15"]);
+}
+
+#[test]
+fn four_hospitals_go_from_certificates_to_report_in_one_command() {
+    let Some(data) = data("the four hospitals") else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let network = root().join("examples/hospitals/network.toml");
+    let files: Vec<String> = ["cleveland", "hungarian", "switzerland", "va"]
+        .iter()
+        .map(|name| {
+            format!(
+                "{name}={}",
+                data.join(format!("heart_disease/processed.{name}.data")).display()
+            )
+        })
+        .collect();
+    let mut args = vec!["launch", "--network", network.to_str().unwrap(), "--out", "out", "--json"];
+    args.extend(files.iter().flat_map(|file| ["--data", file]));
+    let summary = json(dir.path(), &args);
+    assert_eq!(summary["status"], "finished");
+    assert_eq!(summary["agents"], 4);
+    // Unseeded noise: the promise is exact, and every agent keeps its own.
+    assert_eq!(summary["seeded"], false);
+    assert_eq!(summary["privacy"][0]["claim"], "exact");
+    let accuracy = summary["accuracies"][0].as_f64().unwrap();
+    assert!(accuracy > 0.6, "more than the largest class: {accuracy}");
+    assert!(dir.path().join("out/report.html").exists());
+}
+
+#[test]
+fn a_network_file_with_a_seed_and_a_remote_address_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = FIVE.replacen("127.0.0.1:0", "192.0.2.1:7447", 1);
+    std::fs::write(dir.path().join("five.toml"), text).unwrap();
+    for command in [
+        vec!["launch", "--network", "five.toml"],
+        vec!["certs", "--network", "five.toml", "--out", "certs"],
+        vec!["agent", "--network", "five.toml", "--name", "a", "--state", "s", "--certs", "c"],
+    ] {
+        let output = dzoa(dir.path(), &command);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains("run.seed") && stderr.contains("192.0.2.1:7447"), "{stderr}");
+        assert!(stderr.contains("hint: remove run.seed"), "{stderr}");
+        assert_eq!(common::listing(dir.path()), ["five.toml"], "nothing is written");
+    }
+}
+
+#[test]
+fn what_a_network_file_must_not_hold_is_refused_with_a_hint() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |text: &str| std::fs::write(dir.path().join("five.toml"), text).unwrap();
+    for (from, to, words) in [
+        ("name = \"b\"", "name = \"../b\"", "letters, digits"),
+        ("127.0.0.1:0", "127.0.0.1", "HOST:PORT"),
+        ("total_epsilon = 8.0", "total_epsilon = 8.0\nclip = 1.0", "has no effect"),
+        (
+            "mechanism = \"output\"\ntotal_epsilon = 8.0",
+            "mechanism = \"intrinsic\"\nepsilon = 0.15\noptimum_norm_squared = \"replicate\"",
+            "replicate",
+        ),
+        ("seed = 1", "trials = 1", "needs `run.seed`"),
+        ("seed = 1", "seed = 1\ntrials = 3", "run.trials"),
+        ("agents = 5", "agents = 4", "lists 5"),
+        ("rounds = 40", "rounds = 40\nround_limit = 1.0", "has no effect"),
+    ] {
+        assert!(FIVE.contains(from), "{from}");
+        write(&FIVE.replace(from, to));
+        let output = dzoa(dir.path(), &["launch", "--network", "five.toml"]);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{from} -> {to}: {stderr}");
+        assert!(stderr.contains(words) && stderr.contains("hint:"), "{from} -> {to}: {stderr}");
+    }
+}

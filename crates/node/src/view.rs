@@ -1,0 +1,40 @@
+//! What can be seen of a node from outside.
+
+use crate::node::{End, Node, Refusal, Stats};
+use crate::peer::Peer;
+use dzoa::agent::Agent;
+
+impl Node {
+    /// How it ended, once it has.
+    pub fn end(&self) -> Option<&End> {
+        self.end.as_ref()
+    }
+
+    /// The agent.
+    pub fn agent(&self) -> &Agent {
+        &self.agent
+    }
+
+    /// The neighbours.
+    pub fn peers(&self) -> &[Peer] {
+        &self.peers
+    }
+
+    /// Whose vector of this round is missing.
+    pub fn missing(&self) -> impl Iterator<Item = &Peer> {
+        let round = self.agent.round();
+        self.peers.iter().filter(move |peer| {
+            peer.left.is_none() && self.agent.needs(peer.index).is_some_and(|needs| needs <= round)
+        })
+    }
+
+    /// What was counted.
+    pub fn stats(&self) -> Stats {
+        self.stats
+    }
+
+    /// What was refused since the last call.
+    pub fn take_refusals(&mut self) -> Vec<Refusal> {
+        std::mem::take(&mut self.refusals)
+    }
+}
