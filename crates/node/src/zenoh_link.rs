@@ -10,7 +10,7 @@
 use crate::certs::CertFiles;
 use crate::transport::{Transport, TransportError};
 use serde_json::{Value, json};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 use zenoh::Wait;
 use zenoh::pubsub::{Publisher, Subscriber};
@@ -103,10 +103,7 @@ impl Transport for ZenohLink {
     }
 
     fn receive(&mut self, wait: Duration) -> Option<(usize, Vec<u8>)> {
-        match self.arrived.recv_timeout(wait) {
-            Ok(arrived) => Some(arrived),
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
-        }
+        self.arrived.recv_timeout(wait).ok()
     }
 
     fn now(&self) -> Duration {

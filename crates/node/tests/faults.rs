@@ -74,7 +74,7 @@ fn agents_killed_at_any_moment_send_the_same_vectors_and_charge_once() {
     for seed in 0..200 {
         let mut rng = StdRng::seed_from_u64(seed);
         let mut world = World::new(storm(&mut rng), seed);
-        let mut restart = vec![None; K];
+        let mut restart = [None; K];
         world.start_all();
         (0..K).for_each(|k| world.step(k));
         while world.ends.iter().any(Option::is_none) {

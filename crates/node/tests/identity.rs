@@ -81,7 +81,7 @@ fn neighbours_with_certificates_of_one_authority_hear_each_other() {
     while let Some((_, frame)) = b.receive(Duration::from_secs(2)) {
         longest = longest.max(frame.len());
     }
-    assert_eq!(longest, 5, "64 MB got through");
+    assert!(longest <= 5, "{longest} bytes got through");
     assert!(arrives(&mut a, 1, &mut b, SOON).is_some(), "the link does not come back");
 }
 
