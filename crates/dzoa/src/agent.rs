@@ -80,6 +80,8 @@ pub struct Agent {
     links: Vec<Link>,
     /// How many rounds a neighbour may be behind; 0: none, every round waits for all.
     lag: u64,
+    /// Vectors of a larger norm are neither sent nor taken in.
+    largest_norm: f64,
     replan: Option<Replan>,
     outbox: VecDeque<Output>,
     late_sum: Vec<f64>,
@@ -108,6 +110,7 @@ impl Agent {
             released: None,
             links: vec![Link::default(); degree],
             lag: 0,
+            largest_norm: f64::INFINITY,
             replan: None,
             outbox: VecDeque::new(),
             late_sum: vec![0.0; dim],
@@ -156,7 +159,7 @@ impl Agent {
         match step.update(&lagrangian, start, receipt, &context, work) {
             Err(failure) => self.fail(failure),
             // Neighbours would refuse it; whoever made it says so.
-            Ok(primal) if norm(&primal.release) > LARGEST_NORM => {
+            Ok(primal) if norm(&primal.release) > self.largest_norm => {
                 let (agent, round) = (name.clone(), self.round);
                 let norm = norm(&primal.release);
                 self.finish(Status::Diverged { agent, round, norm });
@@ -212,8 +215,9 @@ impl Agent {
             return Err(ProtocolError::NonFinite { from, round });
         }
         let norm = norm(&beta);
-        if norm > LARGEST_NORM {
-            return Err(ProtocolError::HugeNorm { from, round, norm });
+        if norm > self.largest_norm {
+            let limit = self.largest_norm;
+            return Err(ProtocolError::HugeNorm { from, round, norm, limit });
         }
         let ours = self.round;
         // A neighbour that may leave us `lag` rounds behind has then released one more.

@@ -9,7 +9,8 @@ use crate::journal::{Durable, Journal, JournalError, Opened, Record};
 use crate::peer::{Peer, SLOWEST_RESEND};
 use crate::wire::{self, Body, Frame};
 use dzoa::agent::{
-    Agent, CannotLeave, CannotResume, Envelope, Input, Inputs, Message, Output, Past, ProtocolError,
+    Agent, CannotLeave, CannotResume, Envelope, Input, Inputs, LARGEST_NORM, Message, Output, Past,
+    ProtocolError,
 };
 use dzoa::privacy::Entry;
 use dzoa::trace::Status;
@@ -167,6 +168,7 @@ impl Node {
         now: Duration,
     ) -> Result<Self, NodeError> {
         agent.allow_lag(if settings.round_limit.is_some() { settings.lag } else { 0 });
+        agent.limit_norm(LARGEST_NORM);
         let peers = agent.neighbours().iter().map(|&index| {
             let name = settings.names.get(index).cloned().unwrap_or_default();
             Peer::new(index, name, now)

@@ -5,8 +5,9 @@ use dzoa_privacy::{BrokenSeal, Entry, Refused, Release, Sealed};
 use std::sync::Arc;
 use thiserror::Error;
 
-/// The largest norm of a vector that is sent or taken in. No scale of honest data comes near it, and sums
-/// of squares of what is below it stay finite.
+/// The largest norm of a vector between real agents. No scale of honest data comes near it, and sums of squares
+/// of what is below it stay finite. A simulation needs no such limit: it sees its agents leave the finite
+/// numbers by itself.
 pub const LARGEST_NORM: f64 = 1e100;
 
 /// What a driver tells an agent.
@@ -162,9 +163,7 @@ pub enum ProtocolError {
         round: u64,
     },
     /// So large that its square would not be finite in a sum.
-    #[error(
-        "agent {from} sent a vector of norm {norm:e} in round {round}, more than {LARGEST_NORM:e}"
-    )]
+    #[error("agent {from} sent a vector of norm {norm:e} in round {round}, more than {limit:e}")]
     HugeNorm {
         /// Who.
         from: usize,
@@ -172,6 +171,8 @@ pub enum ProtocolError {
         round: u64,
         /// Its norm.
         norm: f64,
+        /// What is allowed.
+        limit: f64,
     },
     /// Further ahead than an honest neighbour can be.
     #[error("agent {from} sent round {round} while this agent is in round {ours}")]

@@ -41,6 +41,11 @@ impl Agent {
         self.lag = rounds;
     }
 
+    /// Neither sends nor takes in vectors of a larger norm, such as [`super::LARGEST_NORM`].
+    pub fn limit_norm(&mut self, largest: f64) {
+        self.largest_norm = largest;
+    }
+
     /// How to go on with fewer neighbours.
     pub fn on_leave(&mut self, replan: Replan) {
         self.replan = Some(replan);
