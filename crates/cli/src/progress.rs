@@ -32,6 +32,11 @@ impl Progress {
         Self { bar, total, done: AtomicU64::new(0) }
     }
 
+    /// Shows nothing: for what is repeated behind the scenes.
+    pub fn hidden() -> Self {
+        Self { bar: Some(ProgressBar::hidden()), total: 0, done: AtomicU64::new(0) }
+    }
+
     /// Says what is being done now.
     pub fn say(&self, what: &str) {
         match &self.bar {

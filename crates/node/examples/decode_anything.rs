@@ -1,6 +1,6 @@
 //! Ten million arbitrary inputs to the decoder: none may panic.
 //!
-//!     cargo run --release -p dzoa-node --example decode_anything
+//!     cargo build --release --workspace --examples && target/release/examples/decode_anything
 
 use dzoa_node::wire::{Body, Frame, longest};
 use rand::rngs::StdRng;

@@ -2,7 +2,7 @@
 //! vectors on the same graph with one durable write a round. Both over QUIC with mutual TLS on loopback, five
 //! agents on the paper's graph, one thread each, in one run.
 //!
-//!     cargo run --release -p dzoa-node --example rounds_per_second
+//!     cargo build --release --workspace --examples && target/release/examples/rounds_per_second
 
 use dzoa::agent::Average;
 use dzoa::prelude::*;
@@ -152,7 +152,10 @@ fn bare(mut job: Job<'_>) -> Duration {
             }
         }
     }
-    begun.elapsed()
+    let elapsed = begun.elapsed();
+    // Whoever leaves first takes its last vectors along.
+    job.met.wait();
+    elapsed
 }
 
 /// Real agents: journal, frames, repetition and all; with the ledger's file, or without.

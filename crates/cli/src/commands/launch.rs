@@ -72,7 +72,8 @@ pub fn launch(args: &LaunchArgs) -> Result<()> {
     ended?;
 
     let config = &network.config;
-    let stage = Stage { config, instances: &instances, progress: &progress };
+    let behind = Progress::hidden();
+    let stage = Stage { config, instances: &instances, progress: &behind };
     let mut pasts = Vec::new();
     let mut spent = Vec::new();
     for place in &network.places {

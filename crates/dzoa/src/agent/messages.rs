@@ -27,7 +27,7 @@ pub enum Input {
 /// What an agent asks of its driver.
 #[derive(Debug)]
 pub enum Output {
-    /// Call [`Agent::compute`]. Asked again until it is done.
+    /// Call [`Agent::compute`](super::Agent::compute). Asked again until it is done.
     Compute,
     /// Make this entry of the ledger durable, before anything that comes after it is sent.
     Persist(Entry),
