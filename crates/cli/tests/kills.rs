@@ -5,6 +5,7 @@ mod common;
 
 use common::{dzoa, json};
 use dzoa_node::wire::{Body, Frame};
+use dzoa_node::zenoh_link::free_port;
 use std::collections::BTreeMap;
 use std::net::UdpSocket;
 use std::path::Path;
@@ -50,8 +51,7 @@ impl Dice {
 }
 
 fn network_file() -> String {
-    let held: Vec<UdpSocket> =
-        NAMES.iter().map(|_| UdpSocket::bind("127.0.0.1:0").unwrap()).collect();
+    let held: Vec<UdpSocket> = NAMES.iter().map(|_| free_port("127.0.0.1").unwrap()).collect();
     let agents: Vec<String> = NAMES
         .iter()
         .zip(&held)

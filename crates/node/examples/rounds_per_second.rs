@@ -16,9 +16,8 @@ use dzoa_node::journal::{Journal, JournalFile, Medium, Start};
 use dzoa_node::node::{Node, OnLoss, Settings};
 use dzoa_node::transport::Transport;
 use dzoa_node::wire;
-use dzoa_node::zenoh_link::{LinkSettings, Place, ZenohLink};
+use dzoa_node::zenoh_link::{LinkSettings, Place, ZenohLink, free_port};
 use std::io::Write;
-use std::net::UdpSocket;
 use std::path::Path;
 use std::sync::{Arc, Barrier};
 use std::time::{Duration, Instant};
@@ -65,7 +64,7 @@ fn graph() -> Graph {
 /// Rounds a second, from when all have met to when the last has done its rounds.
 fn rate(rounds: u64, features: usize, work: &(dyn Fn(Job<'_>) -> Duration + Sync)) -> f64 {
     let dir = tempfile::tempdir().expect("a temporary directory");
-    let held = NAMES.map(|_| UdpSocket::bind("127.0.0.1:0").expect("a free port"));
+    let held = NAMES.map(|_| free_port("127.0.0.1").expect("a free port"));
     let places: Vec<Place> = (NAMES.iter().zip(&held).enumerate())
         .map(|(index, (name, socket))| {
             let address = socket.local_addr().expect("a bound socket").to_string();

@@ -155,8 +155,13 @@ pub struct Node {
     round_since: Duration,
     /// When the round goes on without those that are late.
     limit_at: Duration,
-    over_since: Option<Duration>,
+    pub(crate) over_since: Option<Duration>,
+    /// Since when everybody is known to have everything.
+    complete_since: Option<Duration>,
 }
+
+/// How long to stay after that, and to say so again: a neighbour that missed the last word would wait for it.
+const FAREWELL: Duration = Duration::from_secs(1);
 
 impl Node {
     /// An agent with its journal: everything in the journal happens again, and nothing else.
@@ -190,6 +195,7 @@ impl Node {
             round_since: now,
             limit_at: now,
             over_since: None,
+            complete_since: None,
         };
         opened.records.into_iter().try_for_each(|record| node.replay(record, now))?;
         node.agent.resumed();
@@ -401,6 +407,7 @@ impl Node {
         } else {
             // The last word of a round that is safely kept.
             self.tell_all(&Body::Note);
+            self.peers.iter_mut().for_each(|peer| peer.progress(now));
         }
     }
 
@@ -410,10 +417,11 @@ impl Node {
             return Ok(());
         }
         if let Some(since) = self.over_since {
-            let all = self
-                .peers
-                .iter()
-                .all(|peer| peer.left.is_some() || peer.round > self.agent.last_round());
+            let has_all = |peer: &Peer| peer.left.is_some() || peer.round > self.agent.last_round();
+            if self.complete_since.is_none() && self.peers.iter().all(has_all) {
+                self.complete_since = Some(now);
+            }
+            let all = self.complete_since.is_some_and(|complete| now >= complete + FAREWELL);
             if all || now >= since + self.settings.linger {
                 self.tell_all(&Body::Note);
                 self.end = Some(End::Agent(Status::Finished));
@@ -595,7 +603,8 @@ impl Node {
         let limited = self.settings.round_limit.is_some() && self.over_since.is_none();
         let limit = limited.then_some(self.limit_at);
         let last = self.over_since.map(|since| since + self.settings.linger);
-        let next = repeats.chain(limit).chain(last).min();
+        let farewell = self.complete_since.map(|complete| complete + FAREWELL);
+        let next = repeats.chain(limit).chain(last).chain(farewell).min();
         next.unwrap_or(self.round_since + SLOWEST_RESEND)
     }
 }

@@ -28,6 +28,13 @@ impl Node {
         })
     }
 
+    /// Who is not known to have everything, once this agent is over.
+    pub fn staying_for(&self) -> impl Iterator<Item = &Peer> {
+        let last = self.agent.last_round();
+        let over = self.over_since.is_some();
+        self.peers.iter().filter(move |peer| over && peer.left.is_none() && peer.round <= last)
+    }
+
     /// What was counted.
     pub fn stats(&self) -> Stats {
         self.stats

@@ -10,6 +10,7 @@
 use crate::certs::CertFiles;
 use crate::transport::{Transport, TransportError};
 use serde_json::{Value, json};
+use std::net::UdpSocket;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 use zenoh::Wait;
@@ -54,12 +55,12 @@ pub struct ZenohLink {
 impl ZenohLink {
     /// Listens, and dials the neighbours until they answer.
     pub fn open(settings: &LinkSettings) -> Result<Self, TransportError> {
-        let failed = |error: zenoh::Error| TransportError(error.to_string());
+        let failed = |error: zenoh::Error| TransportError(words(&error));
         let config =
             zenoh::Config::from_json5(&configuration(settings).to_string()).map_err(failed)?;
         let session = zenoh::open(config).wait().map_err(|error| {
             let at = settings.listen.as_ref().unwrap_or(&settings.own.address);
-            TransportError(format!("cannot listen at {at}: {error}"))
+            TransportError(format!("cannot listen at {at}: {}", words(&error)))
         })?;
         let (sender, arrived) = channel();
         let mut publishers = Vec::new();
@@ -99,7 +100,7 @@ impl Transport for ZenohLink {
     fn send(&mut self, to: usize, frame: Vec<u8>) -> Result<(), TransportError> {
         let publisher = self.publishers.iter().find(|(index, _)| *index == to);
         let (_, publisher) = publisher.ok_or(TransportError(format!("agent {to} has no link")))?;
-        publisher.put(frame).wait().map_err(|error| TransportError(error.to_string()))
+        publisher.put(frame).wait().map_err(|error| TransportError(words(&error)))
     }
 
     fn receive(&mut self, wait: Duration) -> Option<(usize, Vec<u8>)> {
@@ -119,6 +120,22 @@ fn key(from: &str, to: &str) -> String {
 pub fn host(address: &str) -> &str {
     let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
     host.trim_start_matches('[').trim_end_matches(']')
+}
+
+/// A free UDP port of this host, for trials on one machine. It lies below the ports that systems give to
+/// outgoing connections, or another agent that dials out might take it while its owner is being restarted.
+pub fn free_port(host: &str) -> std::io::Result<UdpSocket> {
+    const PORTS: std::ops::Range<u16> = 12_000..32_000;
+    let start = rand::random_range(PORTS);
+    let tried = (start..PORTS.end).chain(PORTS.start..start);
+    let bound = tried.take(1000).find_map(|port| UdpSocket::bind((host, port)).ok());
+    bound.map_or_else(|| UdpSocket::bind((host, 0)), Ok)
+}
+
+/// What zenoh says, without the place in its sources.
+fn words(error: &zenoh::Error) -> String {
+    let text = error.to_string();
+    text.split(" at /").next().unwrap_or_default().into()
 }
 
 /// Where to listen: at the address itself, or, where that is a name, at its port on all interfaces.

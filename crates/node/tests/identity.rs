@@ -4,7 +4,7 @@ mod common;
 
 use dzoa_node::certs::{Authority, CertFiles};
 use dzoa_node::transport::Transport;
-use dzoa_node::zenoh_link::{LinkSettings, Place, ZenohLink};
+use dzoa_node::zenoh_link::{LinkSettings, Place, ZenohLink, free_port};
 use std::net::UdpSocket;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -16,8 +16,7 @@ const SOON: Duration = Duration::from_secs(10);
 const A_WHILE: Duration = Duration::from_secs(4);
 
 fn places(names: &[&str]) -> Vec<Place> {
-    let held: Vec<UdpSocket> =
-        names.iter().map(|_| UdpSocket::bind("127.0.0.1:0").unwrap()).collect();
+    let held: Vec<UdpSocket> = names.iter().map(|_| free_port("127.0.0.1").unwrap()).collect();
     names
         .iter()
         .zip(&held)

@@ -20,8 +20,8 @@ use children::Children;
 use dzoa::privacy::Ledger;
 use dzoa_node::journal;
 use dzoa_node::replay::{releases, replay};
+use dzoa_node::zenoh_link::{free_port, host};
 use std::collections::BTreeMap;
-use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -162,7 +162,7 @@ fn free_ports(network: &NetworkFile) -> Result<Option<String>> {
     for place in &network.places {
         let mut address = place.address.clone();
         if address.ends_with(":0") {
-            let socket = UdpSocket::bind(&address);
+            let socket = free_port(host(&address));
             let bound = socket.and_then(|socket| Ok((socket.local_addr()?, socket)));
             let (local, socket) =
                 bound.map_err(|error| Error::run(format!("{address}: no free port: {error}")))?;

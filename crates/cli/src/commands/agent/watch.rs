@@ -119,7 +119,15 @@ impl Watch {
             node.peers().iter().filter(|peer| !peer.met).map(|peer| peer.name.as_str()).collect();
         let spent = self.spent(node, done);
         self.measure(node, done, spent.as_ref().map(|(epsilon, _)| *epsilon));
-        let waiting = if missing.is_empty() {
+        let staying: Vec<String> = (node.staying_for())
+            .map(|peer| {
+                let silent = now.saturating_sub(peer.heard).as_secs();
+                format!("{} (in round {}, heard {silent} s ago)", peer.name, peer.round)
+            })
+            .collect();
+        let waiting = if !staying.is_empty() {
+            format!("done, staying for {}", staying.join(", "))
+        } else if missing.is_empty() {
             "waiting for nobody".into()
         } else if strangers.is_empty() {
             format!("waiting for {}", missing.join(", "))

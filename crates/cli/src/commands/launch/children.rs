@@ -63,6 +63,7 @@ impl Children {
     pub fn wait(&mut self, progress: &Progress, rounds: u64) -> Result<()> {
         let mut at = vec![0; self.agents.len()];
         let mut shown = 0;
+        let mut told = Instant::now();
         let mut last_words: Vec<Vec<String>> = vec![Vec::new(); self.agents.len()];
         loop {
             let heard = self.heard.recv_timeout(Duration::from_millis(100));
@@ -76,6 +77,15 @@ impl Children {
                             progress.note(&format!("{}: {waiting}", self.agents[*index].0));
                         }
                         shown = shown.max(behind);
+                        // All rounds are done, and somebody still waits to be told so.
+                        let done = Instant::now();
+                        if behind == rounds
+                            && waiting.starts_with("done, staying")
+                            && done >= told + GRACE
+                        {
+                            told = done;
+                            progress.note(&format!("{}: {waiting}", self.agents[*index].0));
+                        }
                     }
                     Line::Word(word) => {
                         progress.note(&format!("{}: {word}", self.agents[*index].0))
