@@ -1,5 +1,9 @@
 //! `cargo xtask ...`: the project's chores, the same on every machine.
 
+mod browser;
+mod comparison;
+mod vendor;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Instant;
@@ -8,7 +12,13 @@ const USAGE: &str = "usage: cargo xtask COMMAND
 
   test      format check, clippy, all tests, the accountants against other libraries, and the timing
             against numpy; installs what it needs
-  figures   draw the pictures of the documentation anew";
+  figures   draw the pictures of the documentation anew
+  comparison [--quick]
+            measure the tables of docs/comparison.md anew, in less than an hour; --quick takes few trials
+            and leaves the large data sets out
+  screenshots
+            take the pictures of the report anew, with Chromium
+  vendor    fetch the report's chart library anew, with npm";
 
 type Outcome = Result<(), String>;
 
@@ -17,6 +27,9 @@ fn main() -> ExitCode {
     let outcome = match command.as_deref() {
         Some("test") => test(),
         Some("figures") => figures(),
+        Some("comparison") => comparison::run(std::env::args().any(|word| word == "--quick")),
+        Some("screenshots") => browser::screenshots(),
+        Some("vendor") => vendor::vendor(),
         _ => Err(USAGE.into()),
     };
     match outcome {
@@ -76,8 +89,13 @@ fn test() -> Outcome {
             "warnings",
         ]),
     )?;
-    step("build", cargo().args(["build", "--release", "--workspace"]))?;
-    step("tests", cargo().args(["test", "--release", "--workspace"]))?;
+    browser::find()?;
+    // This builds the program, too; `cargo build` would choose other features and build much of it twice.
+    // The same generated cases in every run: what fails here fails for everybody, and can be looked at.
+    step(
+        "tests",
+        cargo().env("PROPTEST_RNG_SEED", "20261115").args(["test", "--release", "--workspace"]),
+    )?;
     step(
         "documentation",
         cargo().env("RUSTDOCFLAGS", "-D warnings").args([
@@ -164,6 +182,16 @@ fn figures() -> Outcome {
     run.args(["run", "--set", "run.trials=20", "--set", "name=\"paper\"", "--out"]).arg(&out);
     step("dzoa run", &mut run)?;
     let docs = root().join("docs");
+    let reproduced = root().join("target/xtask-reproduce");
+    let mut reproduce = Command::new(root().join("target/release/dzoa"));
+    reproduce.args(["reproduce", "all", "--trials", "20", "--out"]).arg(&reproduced);
+    step("dzoa reproduce", &mut reproduce)?;
+    for name in ["fig1", "fig2", "fig3", "fig3-honest", "noise", "rate"] {
+        let (from, to) = (reproduced.join(format!("{name}.svg")), docs.join("figures"));
+        std::fs::create_dir_all(&to)
+            .and_then(|()| std::fs::copy(&from, to.join(format!("{name}.svg"))))
+            .map_err(|error| format!("{}: {error}", from.display()))?;
+    }
     let copied = std::fs::create_dir_all(&docs)
         .and_then(|()| std::fs::copy(out.join("convergence.svg"), docs.join("convergence.svg")));
     copied.map(|_| ()).map_err(|error| format!("docs/convergence.svg: {error}"))

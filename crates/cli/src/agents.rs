@@ -6,12 +6,13 @@ use crate::inner::inner_loop;
 use crate::instance::Instances;
 use dzoa::admm::PrimalStep;
 use dzoa::agent;
-use dzoa::mechanism::{NoGuarantee, output_rule, plan_output, plan_scalar, scalar_rule};
+use dzoa::baselines::{Baseline, Broken, Lockstep};
+use dzoa::mechanism::{NoGuarantee, Target, output_rule, plan_output, plan_scalar, scalar_rule};
 use dzoa::output::Output;
 use dzoa::prelude::*;
 use dzoa::privacy::{Event, Ledger};
 use dzoa::scalar::Scalar;
-use dzoa::simulate::{BuildError, Releases, agents};
+use dzoa::simulate::{BuildError, Fleet, Releases, agents, check};
 use std::sync::Arc;
 
 /// How far the agents' averages may still differ after the final gossip, as a fraction of before.
@@ -24,11 +25,19 @@ pub struct Promise {
     pub sensitivity: f64,
     /// tau, for `output`.
     pub tau: f64,
-    /// The charge of each round; the last one repeats.
+    /// The charge of each look; the last one repeats.
     pub events: Arc<[Event]>,
+    /// One round in so many looks at the rows.
+    pub rounds_per_look: u64,
 }
 
 impl Promise {
+    /// What is charged in so many rounds.
+    pub fn charged(&self, rounds: u64) -> &[Event] {
+        let looks = rounds.div_ceil(self.rounds_per_look) as usize;
+        &self.events[..looks.min(self.events.len())]
+    }
+
     /// The largest noise of the run.
     pub fn sigma(&self) -> Option<f64> {
         self.events
@@ -69,12 +78,18 @@ pub fn clip_of(clip: Option<f64>) -> f64 {
 
 /// The promise of every agent.
 pub fn promises(config: &Config, problem: &Problem, graph: &Graph) -> Result<Vec<Promise>> {
+    let baseline = baseline(config, problem, graph)?;
     (0..graph.len())
-        .map(|k| promise(config, problem, graph.neighbourhood(k, config.network.self_loop), k))
+        .map(|k| match (&baseline, config.privacy.mechanism.target()) {
+            (Some(baseline), Some(target)) => {
+                baseline_promise(config, problem, &**baseline, k, target)
+            }
+            _ => promise(config, problem, graph.neighbourhood(k, config.network.self_loop), k),
+        })
         .collect()
 }
 
-/// The promise of one agent with so large a neighbourhood.
+/// The promise of one agent of d-zoa or admm with so large a neighbourhood.
 pub fn promise(
     config: &Config,
     problem: &Problem,
@@ -83,7 +98,12 @@ pub fn promise(
 ) -> Result<Promise> {
     let unit_ball = config.schema.as_ref().is_none_or(|schema| schema.rows_in_unit_ball());
     let rounds = config.algorithm.admm.rounds;
-    let plain = |event| Promise { sensitivity: 0.0, tau: 0.0, events: Arc::from([event]) };
+    let plain = |event| Promise {
+        sensitivity: 0.0,
+        tau: 0.0,
+        events: Arc::from([event]),
+        rounds_per_look: 1,
+    };
     match &config.privacy.mechanism {
         Mechanism::Intrinsic { epsilon, delta, .. } => {
             Ok(plain(Event::Nominal { epsilon: *epsilon, delta: *delta }))
@@ -100,7 +120,12 @@ pub fn promise(
                     Error::input(format!("`privacy.mechanism` is `output`, but {error}"))
                         .hint(output_hint(&error))
                 })?;
-            Ok(Promise { sensitivity: plan.sensitivity, tau: plan.tau, events: plan.events })
+            Ok(Promise {
+                sensitivity: plan.sensitivity,
+                tau: plan.tau,
+                events: plan.events,
+                rounds_per_look: 1,
+            })
         }
         Mechanism::Scalar { target, clip } => {
             let Solver::ZerothOrder { inner, .. } = &config.algorithm.solver else {
@@ -113,9 +138,84 @@ pub fn promise(
                     Error::input(format!("`privacy.mechanism` is `scalar`, but {error}"))
                         .hint("raise privacy.total_epsilon, or take fewer rounds and inner steps")
                 })?;
-            Ok(Promise { sensitivity, tau: 0.0, events })
+            Ok(Promise { sensitivity, tau: 0.0, events, rounds_per_look: 1 })
         }
     }
+}
+
+/// The algorithm that d-zoa is compared with, where the config names one and keeps its assumptions.
+fn baseline(
+    config: &Config,
+    problem: &Problem,
+    graph: &Graph,
+) -> Result<Option<Box<dyn Baseline>>> {
+    let Solver::Baseline(options) = &config.algorithm.solver else { return Ok(None) };
+    let admm = Admm { self_loop: config.network.self_loop, ..config.algorithm.admm };
+    let built =
+        options.spec(admm, problem, config.privacy.mechanism.target()).build(problem, graph);
+    let private = config.privacy.mechanism.target().is_some();
+    built.needs().check(built.name(), problem, private).map_err(|broken| {
+        let hint = match broken {
+            Broken::Kinks { .. } => "use loss = \"logistic\" or \"huber\"",
+            Broken::RegularizerKinks { .. } | Broken::NotStronglyConvex { .. } => {
+                "use regularizer = \"l2\" with eta above 0"
+            }
+            Broken::NoBound { .. } if options.clips() => {
+                "clip per-sample gradients: set algorithm.options.clip"
+            }
+            Broken::NoBound { .. } => "for regression use loss = \"huber\"",
+        };
+        Error::input(format!("`algorithm.name`: {broken}")).hint(hint)
+    })?;
+    Ok(Some(built))
+}
+
+fn baseline_promise(
+    config: &Config,
+    problem: &Problem,
+    baseline: &dyn Baseline,
+    k: usize,
+    target: &Target,
+) -> Result<Promise> {
+    let Solver::Baseline(options) = &config.algorithm.solver else {
+        return Err(Error::run("a baseline's promise was asked of another algorithm"));
+    };
+    if baseline.needs().known_c1
+        && config.schema.as_ref().is_some_and(|schema| !schema.rows_in_unit_ball())
+    {
+        return Err(Error::input(format!(
+            "`schema.rows_to_unit_ball` is false, but {} needs rows in the unit ball",
+            baseline.name()
+        ))
+        .hint("set it to true: the loss's c1 holds for rows of norm at most 1"));
+    }
+    let events =
+        baseline.events(problem, k, config.algorithm.admm.rounds, target).map_err(|error| {
+            let hint = match error {
+                NoGuarantee::BudgetTooSmall { .. }
+                    if options.name() == "objective-perturbation" =>
+                {
+                    "raise algorithm.options.ridge, or privacy.total_epsilon"
+                }
+                NoGuarantee::BudgetTooSmall { .. } => {
+                    "raise privacy.total_epsilon or algorithm.rho, or take fewer rounds"
+                }
+                ref other => output_hint(other),
+            };
+            Error::input(format!("`algorithm.name` is `{}`, but {error}", baseline.name()))
+                .hint(hint)
+        })?;
+    let sensitivity = match events.first() {
+        Some(
+            Event::DiscreteGaussian { sensitivity, .. }
+            | Event::Laplace { sensitivity, .. }
+            | Event::SphericalLaplace { sensitivity, .. },
+        ) => *sensitivity,
+        Some(Event::ObjectivePerturbation { gradient, .. }) => *gradient,
+        _ => 0.0,
+    };
+    let rounds_per_look = options.rounds_per_look();
+    Ok(Promise { sensitivity, tau: 0.0, events: events.into(), rounds_per_look })
 }
 
 fn output_hint(error: &NoGuarantee) -> &'static str {
@@ -124,6 +224,10 @@ fn output_hint(error: &NoGuarantee) -> &'static str {
             "for regression use loss = \"huber\" or \"absolute\"; or the mechanism `scalar`, which clips"
         }
         NoGuarantee::Tolerance { .. } => "raise privacy.tolerance, or algorithm.rho",
+        NoGuarantee::Hessian { .. } => {
+            "raise algorithm.rho or privacy.total_epsilon, or take fewer rounds"
+        }
+        NoGuarantee::NotSmooth(_) => "use loss = \"logistic\" or \"huber\"",
         NoGuarantee::BudgetTooSmall { .. } => "raise privacy.total_epsilon, or take fewer rounds",
     }
 }
@@ -148,7 +252,7 @@ pub fn primal_step(
         (_, None) => {
             let tolerance = match config.algorithm.solver {
                 Solver::Exact { tolerance } => tolerance,
-                Solver::ZerothOrder { .. } => None,
+                Solver::ZerothOrder { .. } | Solver::Baseline(_) => None,
             };
             Box::new(Exact::new(problem.risk(k), tolerance))
         }
@@ -176,16 +280,24 @@ pub fn build(
     inner: &[ZerothOrder],
     (promises, ledgers): (&[Promise], Vec<Ledger>),
     streams: &Streams,
-) -> Result<Vec<Agent>> {
+) -> Result<Box<dyn Fleet>> {
     let (settings, average) = outer_loop(config, graph);
     let events = promises.iter().map(|promise| promise.events.clone()).collect();
     let releases = Releases { events, ledgers, average };
-    agents(problem, graph, settings, releases, streams, |k| {
+    if let Some(baseline) = baseline(config, problem, graph)? {
+        check(problem, graph, &settings).map_err(refused)?;
+        let rounds = settings.rounds;
+        let fleet = Lockstep::new(baseline, problem, graph, rounds, releases, streams);
+        return Ok(Box::new(fleet));
+    }
+    let built = agents(problem, graph, settings, releases, streams, |k| {
         primal_step(config, problem, k, inner.get(k), &promises[k])
-    })
-    .map_err(|error: BuildError| {
-        Error::input(error.to_string()).hint("every agent needs rows and a neighbourhood")
-    })
+    });
+    built.map(|agents| Box::new(agents) as Box<dyn Fleet>).map_err(refused)
+}
+
+fn refused(error: BuildError) -> Error {
+    Error::input(error.to_string()).hint("every agent needs rows and a neighbourhood")
 }
 
 /// Agent `k` alone. Its place in the problem holds its rows; the others' places are never looked at.

@@ -12,12 +12,14 @@ use crate::interrupt;
 use crate::progress::Progress;
 use dzoa::admm::{PrimalStep, RoundContext};
 use dzoa::agent::Output;
+use dzoa::baselines::Holder;
 use dzoa::lagrangian::Lagrangian;
 use dzoa::prelude::*;
 use dzoa::privacy::{Event, Ledger};
 use dzoa::problem::LocalObjective;
 use dzoa::problem::loss::Targets;
 use dzoa::scalar::Scalar;
+use dzoa::simulate::Fleet;
 use dzoa::zeroth_order::Workspace;
 use rayon::prelude::*;
 use std::ops::ControlFlow;
@@ -167,18 +169,23 @@ impl Attack<'_> {
     ) -> Result<f64> {
         let Attack { config, graph, inner, k, .. } = *self;
         let charged = (promises, Vec::new());
-        let mut agents = agents::build(config, held, graph, inner, charged, streams)?;
+        let mut fleet = agents::build(config, held, graph, inner, charged, streams)?;
+        if fleet.lockstep().is_some() {
+            return Ok(self.score_baseline(&mut *fleet, problems));
+        }
         let objectives = problems.map(|problem| problem.local(k));
         let shadows = [0, 1].map(|bit| self.shadow(problems[bit], streams));
         let events = &promises[k].events;
         let work_of_shadows = Workspace::default();
         let mut attacker =
             Attacker { objectives, shadows, predicted: None, score: 0.0, work: work_of_shadows };
-        attacker.predict(&agents[k], 1);
-        if config.algorithm.admm.rounds == 1 {
+        attacker.predict(&fleet.agents()[k], 1);
+        if config.algorithm.admm.rounds == 1
+            && let Some(agent) = fleet.agents_mut().get_mut(k)
+        {
             // One round of one agent: nobody else need compute.
-            agents[k].compute(work);
-            while let Some(output) = agents[k].poll() {
+            agent.compute(work);
+            while let Some(output) = agent.poll() {
                 match output {
                     Output::Send(envelope) => attacker.see(envelope.message.values(), &events[0]),
                     Output::Compute | Output::Done(_) => break,
@@ -187,14 +194,37 @@ impl Attack<'_> {
             }
             return Ok(attacker.score);
         }
-        simulate(&mut agents, &mut |view: &RoundView<'_>| {
-            let agent = &view.agents[k];
+        fleet.run(&mut |view: &RoundView<'_>| {
+            let agent = &view.fleet.agents()[k];
             let event = &events[(view.round as usize - 1).min(events.len() - 1)];
             attacker.see(agent.beta(), event);
             attacker.predict(agent, view.round + 1);
             ControlFlow::Continue(())
         });
         Ok(attacker.score)
+    }
+
+    /// One run of an algorithm whose state between rounds is public: the attacker computes the look of
+    /// either data set from it.
+    fn score_baseline(&self, fleet: &mut dyn Fleet, problems: [&Problem; 2]) -> f64 {
+        let k = self.k;
+        let mut holders = problems.map(|problem| Holder::new(problem, k));
+        let mut score = 0.0;
+        let mut predict = |round: u64, fleet: &dyn Fleet| {
+            let lockstep = fleet.lockstep()?;
+            let [without, with] = &mut holders;
+            Some([lockstep.noiseless(round, without)?, lockstep.noiseless(round, with)?])
+        };
+        let mut predicted = predict(1, fleet);
+        fleet.run(&mut |view: &RoundView<'_>| {
+            let event = view.fleet.lockstep().and_then(|lockstep| lockstep.last_event(k));
+            if let (Some(predicted), Some(event)) = (&predicted, event) {
+                score += log_likelihood_ratio(predicted, view.fleet.release(k), event);
+            }
+            predicted = predict(view.round + 1, view.fleet);
+            ControlFlow::Continue(())
+        });
+        score
     }
 
     /// What computes the noiseless update under one data set.
@@ -266,19 +296,32 @@ impl Attacker {
         self.predicted = Some(predictions);
     }
 
-    /// Scores a release by the log-likelihood ratio of Gaussian noise around the two predictions.
+    /// Scores a release.
     fn see(&mut self, release: &[f64], event: &Event) {
-        let Some([without, with]) = self.predicted.take() else { return };
-        if without.len() != release.len() || with.len() != release.len() {
-            return;
-        }
-        let variance = match event {
-            Event::DiscreteGaussian { sigma, .. } => sigma * sigma,
-            _ => 1.0,
-        };
-        for p in 0..release.len() {
-            let middle = 0.5 * (without[p] + with[p]);
-            self.score += (release[p] - middle) * (with[p] - without[p]) / variance;
+        if let Some(predicted) = self.predicted.take() {
+            self.score += log_likelihood_ratio(&predicted, release, event);
         }
     }
+}
+
+/// The log-likelihood ratio of Gaussian noise around the two predictions. For other noise it is not the
+/// best score, but any score proves what it finds.
+fn log_likelihood_ratio([without, with]: &[Vec<f64>; 2], release: &[f64], event: &Event) -> f64 {
+    if without.len() != release.len() || with.len() != release.len() {
+        return 0.0;
+    }
+    let variance = match event {
+        Event::DiscreteGaussian { sigma, .. } => sigma * sigma,
+        Event::Laplace { scale, .. } => 2.0 * scale * scale,
+        Event::SphericalLaplace { scale, coordinates, .. } => {
+            scale * scale * (*coordinates as f64 + 1.0)
+        }
+        _ => 1.0,
+    };
+    (0..release.len())
+        .map(|p| {
+            let middle = 0.5 * (without[p] + with[p]);
+            (release[p] - middle) * (with[p] - without[p]) / variance
+        })
+        .sum()
 }

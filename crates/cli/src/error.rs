@@ -11,7 +11,7 @@ pub struct Error {
 }
 
 /// Short for results of this program.
-pub type Result<T> = std::result::Result<T, Error>;
+pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
     /// The input is wrong; nothing was written. Exit status 2.
@@ -34,6 +34,11 @@ impl Error {
     pub fn at(mut self, file: &str) -> Self {
         self.message = format!("{file}: {}", self.message);
         self
+    }
+
+    /// What is wrong, without the hint.
+    pub fn message(&self) -> &str {
+        &self.message
     }
 
     /// The exit status.

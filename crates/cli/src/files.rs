@@ -6,6 +6,7 @@ use crate::config::{Config, Mechanism};
 use crate::error::{Error, Result};
 use crate::instance::Instances;
 use crate::model::{Coefficient, Model};
+use crate::report::Trace;
 use crate::summary::Summary;
 use crate::{plot, report};
 use dzoa::privacy::{Accountant, ExactGaussian, calibrate};
@@ -41,7 +42,8 @@ pub fn write_files(
     summary: &Summary,
 ) -> Result<()> {
     let write = |name: &str, content: &str| write_text(out, name, content);
-    write("trace.csv", &trace_csv(config, instances, trials))?;
+    let trace = trace_csv(config, instances, trials);
+    write("trace.csv", &trace)?;
     write("model.json", &json(&model(config, instances, summary))?)?;
     let local = serde_json::json!({
         "sharing": "local: these values depend on private rows; each agent's entry stays with that agent",
@@ -51,7 +53,9 @@ pub fn write_files(
     if let Some(svg) = plot::convergence(summary) {
         write("convergence.svg", &svg)?;
     }
-    write("report.html", &report::html(summary)?)?;
+    // From the file's text, as `dzoa report` makes it.
+    let trace = Trace::parse(trace.as_bytes(), "trace.csv", &summary.agent_names)?;
+    write("report.html", &report::html(summary, &trace, &[])?)?;
     // Last, so that a directory with a summary is a whole run.
     write("summary.json", &json(summary)?)
 }
@@ -109,7 +113,9 @@ fn trace_csv(config: &Config, instances: &Instances, trials: &[Trial]) -> String
                 }
                 Mechanism::None => None,
                 Mechanism::Output { .. } | Mechanism::Scalar { .. } => {
-                    Some(exact[record.agent][record.round as usize - 1])
+                    let promise = &trials[0].promises[record.agent];
+                    let looks = promise.charged(record.round).len();
+                    looks.checked_sub(1).map(|last| exact[record.agent][last])
                 }
             };
             let agent = csv_field(&instances.graph.names()[record.agent]);

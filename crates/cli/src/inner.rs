@@ -7,6 +7,7 @@ use dzoa::mechanism::scalar_step;
 use dzoa::prelude::*;
 use dzoa::privacy::calibrate;
 use dzoa::reference::Optimum;
+use dzoa::simulate::Fleet;
 use dzoa::zeroth_order::measure_noise;
 use rayon::prelude::*;
 
@@ -111,9 +112,8 @@ fn curvatures(
     k: usize,
     inner: &ZerothOrder,
 ) -> (f64, f64) {
-    let loss = match problem.loss.name() {
-        "squared" => 2.0,
-        "logistic" => 0.25,
+    let loss = match problem.loss.smoothness() {
+        Some(smoothness) if problem.loss.name() != "huber" => smoothness,
         // Kinks are smoothed over the width u1: a slope change of at most 2 c1 over it.
         _ => 1.0_f64.max(problem.loss.lipschitz().unwrap_or(1.0) / inner.smoothing),
     };
@@ -142,11 +142,12 @@ pub fn measured_noise(
     config: &Config,
     problem: &Problem,
     graph: &Graph,
-    agents: &[Agent],
+    fleet: &dyn Fleet,
     inner: &[ZerothOrder],
     streams: &Streams,
 ) -> Vec<Noise> {
-    agents
+    fleet
+        .agents()
         .par_iter()
         .zip(inner)
         .enumerate()

@@ -129,6 +129,11 @@ impl Instances {
         Ok(Self { graph, columns, source })
     }
 
+    /// Whether every trial has the same rows.
+    pub fn is_fixed(&self) -> bool {
+        matches!(self.source, Source::Fixed(_))
+    }
+
     /// The rows of the agent that has fewest.
     pub fn smallest_agent(&self) -> usize {
         match &self.source {

@@ -3,6 +3,7 @@
 mod agents;
 mod args;
 mod attack;
+mod chart;
 mod commands;
 mod config;
 mod error;
@@ -39,6 +40,9 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Run(args) => commands::run::run(&args),
         Command::Audit(args) => commands::audit::audit(&args),
+        Command::Compare(args) => commands::compare::compare(&args),
+        Command::Reproduce(args) => commands::reproduce::reproduce(&args),
+        Command::Merge(args) => commands::reproduce::merge(&args),
         Command::Certs(args) => commands::certs::certs(&args),
         Command::Agent(args) => commands::agent::agent(&args),
         Command::Launch(args) => commands::launch::launch(&args),

@@ -1,13 +1,8 @@
 //! Charts as SVG.
 
+use crate::chart::{BLUE, RED};
 use crate::summary::Summary;
 use kuva::prelude::*;
-
-/// Okabe and Ito's blue: readable in print and for the colour-blind.
-const BLUE: &str = "#0072B2";
-
-/// Okabe and Ito's vermilion.
-const RED: &str = "#D55E00";
 
 /// The scores of an attack under the two data sets, and the threshold between them.
 pub fn scores(scores: &[Vec<f64>; 2], threshold: f64, verdict: &str) -> String {
@@ -70,10 +65,10 @@ pub fn convergence(summary: &Summary) -> Option<String> {
         line = line.with_band(low, high);
     }
     let plots: Vec<Plot> = vec![line.into()];
-    let claim = match summary.privacy.first().map(|entry| entry.claim) {
-        Some(dzoa::privacy::Claim::Nominal) => "privacy nominal: not a guarantee",
-        Some(dzoa::privacy::Claim::Exact) => "privacy exact",
-        _ => "no privacy claim",
+    let claim = match summary.claim() {
+        dzoa::privacy::Claim::Nominal => "privacy nominal: not a guarantee",
+        dzoa::privacy::Claim::Exact => "privacy exact",
+        dzoa::privacy::Claim::None => "no privacy claim",
     };
     let trials = match summary.trials {
         1 => String::new(),
@@ -86,5 +81,18 @@ pub fn convergence(summary: &Summary) -> Option<String> {
         .with_log_y()
         .with_width(760.0)
         .with_height(440.0);
-    Some(render_to_svg(plots, layout))
+    Some(renumbered(&render_to_svg(plots, layout)))
+}
+
+/// kuva numbers its clip paths over the whole process. A drawing must not depend on how many came before it: the same
+/// run gives the same bytes.
+fn renumbered(svg: &str) -> String {
+    const NAME: &str = "kuva-clip-";
+    let mut parts = svg.split(NAME);
+    let mut out = parts.next().unwrap_or_default().to_string();
+    for part in parts {
+        out += NAME;
+        out += part.trim_start_matches(|character: char| character.is_ascii_digit());
+    }
+    out
 }

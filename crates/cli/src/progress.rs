@@ -3,24 +3,38 @@
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Lines that a long run writes where there is no terminal.
 const LINES: u64 = 10;
 
-/// Counts rounds over all trials.
+/// Steps that a second of estimated work counts as.
+const STEPS_PER_SECOND: f64 = 1000.0;
+
+/// Counts rounds over all trials, or estimated work where the steps are of different length.
 pub struct Progress {
     bar: Option<ProgressBar>,
     total: u64,
     done: AtomicU64,
+    started: Instant,
+    counts_rounds: bool,
 }
 
 impl Progress {
-    /// Starts with what is being done.
+    /// Counts rounds, and starts with what is being done.
     pub fn new(total: u64, what: &str) -> Self {
+        Self::with_style(total, what, "{msg:24} {bar:40} {pos}/{len} rounds, {eta} left", true)
+    }
+
+    /// Counts work, given as seconds that one core would need: only their proportions matter.
+    pub fn of_work(seconds: f64, what: &str) -> Self {
+        let total = (seconds * STEPS_PER_SECOND) as u64;
+        Self::with_style(total, what, "{msg:24} {bar:40} {percent} %, {eta} left", false)
+    }
+
+    fn with_style(total: u64, what: &str, style: &str, counts_rounds: bool) -> Self {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
-            let style = "{msg:24} {bar:40} {pos}/{len} rounds, {eta} left";
             bar.set_style(ProgressStyle::with_template(style).expect("the template is valid"));
             bar.enable_steady_tick(Duration::from_millis(200));
             bar.set_message(what.to_string());
@@ -29,12 +43,14 @@ impl Progress {
         if bar.is_none() {
             eprintln!("{what}");
         }
-        Self { bar, total, done: AtomicU64::new(0) }
+        Self { bar, total, done: AtomicU64::new(0), started: Instant::now(), counts_rounds }
     }
 
     /// Shows nothing: for what is repeated behind the scenes.
     pub fn hidden() -> Self {
-        Self { bar: Some(ProgressBar::hidden()), total: 0, done: AtomicU64::new(0) }
+        let bar = Some(ProgressBar::hidden());
+        let started = Instant::now();
+        Self { bar, total: 0, done: AtomicU64::new(0), started, counts_rounds: true }
     }
 
     /// Says what is being done now.
@@ -55,16 +71,35 @@ impl Progress {
 
     /// One more round.
     pub fn tick(&self) {
-        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+        self.advance(1);
+    }
+
+    /// So much more work.
+    pub fn work(&self, seconds: f64) {
+        self.advance((seconds * STEPS_PER_SECOND) as u64);
+    }
+
+    fn advance(&self, steps: u64) {
+        let before = self.done.fetch_add(steps, Ordering::Relaxed);
+        let done = before + steps;
         match &self.bar {
             Some(bar) => bar.set_position(done),
             None => {
-                let step = self.total.div_ceil(LINES).max(1);
-                if done.is_multiple_of(step) || done == self.total {
-                    eprintln!("{done}/{} rounds", self.total);
+                let line = self.total.div_ceil(LINES).max(1);
+                if done / line > before / line || done == self.total {
+                    eprintln!("{}", self.line(done));
                 }
             }
         }
+    }
+
+    fn line(&self, done: u64) -> String {
+        if self.counts_rounds {
+            return format!("{done}/{} rounds", self.total);
+        }
+        let share = done as f64 / self.total.max(1) as f64;
+        let left = self.started.elapsed().mul_f64((1.0 - share).max(0.0) / share.max(1e-9));
+        format!("{:.0} %, about {} left", 100.0 * share, minutes(left))
     }
 
     /// Removes the bar.
@@ -72,5 +107,12 @@ impl Progress {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
+    }
+}
+
+fn minutes(time: Duration) -> String {
+    match time.as_secs() {
+        seconds @ 0..=99 => format!("{seconds} s"),
+        seconds => format!("{} min", (seconds + 30) / 60),
     }
 }

@@ -110,6 +110,15 @@ impl Node {
         Ok(())
     }
 
+    /// Keeps only some keys of one table of the root.
+    pub fn retain(&mut self, table: &str, keep: impl Fn(&str) -> bool) {
+        if let Value::Table(root) = &mut self.value
+            && let Some(Node { value: Value::Table(keys), .. }) = root.get_mut(table)
+        {
+            keys.retain(|key, _| keep(key));
+        }
+    }
+
     /// The same as JSON, for the record of a run.
     pub fn to_json(&self) -> serde_json::Value {
         match &self.value {
@@ -450,6 +459,7 @@ pub fn suggestion(word: &str, known: &[&str]) -> String {
         .filter(|(distance, candidate)| *distance <= 1 + candidate.len() / 3);
     match nearest {
         Some((_, candidate)) => format!("did you mean `{candidate}`?"),
+        None if known.is_empty() => "this table takes no keys here: remove it".into(),
         None => format!("one of: {}", known.join(", ")),
     }
 }

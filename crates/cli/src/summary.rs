@@ -64,6 +64,12 @@ pub struct Summary {
     pub columns: Vec<String>,
     /// Values of the objective asked for, all agents and trials.
     pub oracle_calls: u64,
+    /// Vectors sent from one agent to another (or to and from a coordinator), all trials.
+    #[serde(default)]
+    pub messages: u64,
+    /// Their values, at eight bytes each.
+    #[serde(default)]
+    pub bytes: u64,
     /// Whether u_2 was raised to what an opaque objective can resolve.
     pub step_raised: bool,
     /// Time of the rounds alone, summed over trials.
@@ -110,9 +116,18 @@ pub struct PrivacyEntry {
 }
 
 impl Summary {
+    /// What may be said about the whole run: the weakest of the agents' claims.
+    pub fn claim(&self) -> dzoa::privacy::Claim {
+        let claims = self.privacy.iter().map(|entry| entry.claim);
+        claims.min().unwrap_or(dzoa::privacy::Claim::None)
+    }
+
     /// The privacy statement in one plain sentence (or two).
     pub fn privacy_statement(&self) -> String {
-        let Some(first) = self.privacy.first() else { return "no agents".into() };
+        // The agent with the weakest claim speaks for all.
+        let Some(first) = self.privacy.iter().min_by_key(|entry| entry.claim) else {
+            return "NONE: there are no agents.".into();
+        };
         match first.claim {
             dzoa::privacy::Claim::Nominal => {
                 let number =

@@ -176,6 +176,60 @@ fn missing_and_broken_files_are_named() {
     assert!(refused(dir.path(), &["schema", "infer", "gone.csv"]).contains("gone.csv"));
 }
 
+/// The files of a small run, in `o`.
+fn small_run(dir: &Path) {
+    let sets = ["algorithm.rounds=3", "algorithm.inner_steps=2", "privacy={mechanism=\"none\"}"];
+    let args = sets.iter().flat_map(|set| ["--set", set]);
+    let args: Vec<&str> = ["run", "--out", "o"].into_iter().chain(args).collect();
+    let output = dzoa(dir, &args);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn the_report_of_broken_files_is_refused_and_the_old_one_stays() {
+    let dir = tempdir().unwrap();
+    small_run(dir.path());
+    let out = dir.path().join("o");
+    let page = std::fs::read(out.join("report.html")).unwrap();
+    let trace = std::fs::read_to_string(out.join("trace.csv")).unwrap();
+    let header = trace.lines().next().unwrap();
+    for (broken, expected) in [
+        (String::new(), "trace.csv: no column `round`"),
+        (format!("{header}\n1,x,1,1,1,1,1\n"), "trace.csv: line 2: round `x` is not a whole"),
+        (format!("{header}\n1,1,nobody,1,1,1,1\n"), "line 2: agent `nobody` is not in summary"),
+        (format!("{header}\n1,1,1,NaN,1,1,1\n"), "line 2: `NaN` is not a finite number"),
+        (format!("{header}\n1,1,1\n"), "line 2: not a table"),
+    ] {
+        std::fs::write(out.join("trace.csv"), broken).unwrap();
+        let error = refused(dir.path(), &["report", "o"]);
+        assert!(error.contains(expected) && error.contains("hint: "), "{error}");
+    }
+    std::fs::remove_file(out.join("trace.csv")).unwrap();
+    assert!(refused(dir.path(), &["report", "o"]).contains("trace.csv: cannot be read"));
+    std::fs::write(out.join("comparison.json"), "{").unwrap();
+    assert!(refused(dir.path(), &["report", "o"]).contains("comparison.json: not a comparison"));
+    assert_eq!(std::fs::read(out.join("report.html")).unwrap(), page);
+}
+
+#[test]
+fn a_summary_that_contradicts_itself_still_gives_a_page_that_promises_nothing() {
+    let dir = tempdir().unwrap();
+    small_run(dir.path());
+    let path = dir.path().join("o/summary.json");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let mut summary: serde_json::Value = serde_json::from_str(&text).unwrap();
+    summary["edges"] = serde_json::json!([[0, 99], [7, 7], [0, 1]]);
+    summary["coefficients"] = serde_json::json!([[1e308, -1e308], []]);
+    summary["privacy"] = serde_json::json!([]);
+    summary["error"] = serde_json::json!([1e308, null]);
+    summary["config"] = serde_json::json!({ "privacy": { "total_epsilon": "many" } });
+    std::fs::write(&path, summary.to_string()).unwrap();
+    let output = dzoa(dir.path(), &["report", "o"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let page = std::fs::read_to_string(dir.path().join("o/report.html")).unwrap();
+    assert!(page.contains("claim none") && page.contains("5 agents and 1 links"));
+}
+
 #[test]
 fn wrong_flags_end_with_status_2() {
     let dir = tempdir().unwrap();
@@ -203,6 +257,9 @@ fn wrong_flags_end_with_status_2() {
     }
 }
 
+/// One run for all mutations.
+static RUN: std::sync::OnceLock<tempfile::TempDir> = std::sync::OnceLock::new();
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
@@ -212,6 +269,34 @@ proptest! {
         let dir = tempdir().unwrap();
         std::fs::write(dir.path().join("c.toml"), bytes).unwrap();
         refused(dir.path(), &["run", "c.toml"]);
+    }
+
+    /// Files of a run with a few bytes exchanged: a page or a refusal, never a panic.
+    #[test]
+    fn mutated_runs_never_panic_in_the_report(
+        file in prop::sample::select(vec!["summary.json", "trace.csv"]),
+        at in any::<prop::sample::Index>(),
+        with in prop::collection::vec(any::<u8>(), 1..5),
+    ) {
+        let dir = RUN.get_or_init(|| {
+            let dir = tempdir().unwrap();
+            small_run(dir.path());
+            dir
+        });
+        let copy = tempdir().unwrap();
+        for name in ["summary.json", "trace.csv"] {
+            let mut bytes = std::fs::read(dir.path().join("o").join(name)).unwrap();
+            if name == file {
+                let at = at.index(bytes.len());
+                let end = (at + with.len()).min(bytes.len());
+                bytes.splice(at..end, with.clone());
+            }
+            std::fs::write(copy.path().join(name), bytes).unwrap();
+        }
+        let output = dzoa(copy.path(), &["report", "."]);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        prop_assert!(matches!(output.status.code(), Some(0 | 2)), "{stderr}");
+        prop_assert!(!stderr.contains("panicked"));
     }
 
     /// The paper's config with one token exchanged runs or is refused in one line; it never panics.

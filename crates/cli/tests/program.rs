@@ -128,6 +128,17 @@ fn steps_that_are_too_long_end_as_non_finite_with_agent_round_and_hint() {
 }
 
 #[test]
+fn the_report_from_the_files_is_the_one_that_the_run_wrote() {
+    let dir = tempdir().unwrap();
+    assert!(dzoa(dir.path(), &[&["run", "--out", "o"][..], &QUICK].concat()).status.success());
+    let page = dir.path().join("o/report.html");
+    let written = std::fs::read(&page).unwrap();
+    std::fs::remove_file(&page).unwrap();
+    assert!(dzoa(dir.path(), &["report", "o"]).status.success());
+    assert!(std::fs::read(&page).unwrap() == written, "the same bytes");
+}
+
+#[test]
 fn a_run_that_ends_worse_than_it_began_says_so() {
     let dir = tempdir().unwrap();
     let output = dzoa(dir.path(), &[&["run"][..], &QUICK[..4]].concat());

@@ -6,15 +6,16 @@
 
 use dzoa::agent::Average;
 use dzoa::baselines::dp_gd::{self, DpGd};
+use dzoa::baselines::{Baseline, Lockstep};
 use dzoa::graph::Topology;
 use dzoa::mechanism::{Target, plan_output, plan_scalar};
 use dzoa::output::Output;
 use dzoa::prelude::*;
-use dzoa::privacy::calibrate::{Schedule, discrete_gaussian_events};
+use dzoa::privacy::calibrate::Schedule;
 use dzoa::problem::loss::Targets;
 use dzoa::problem::synthetic::Synthetic;
 use dzoa::scalar::Scalar;
-use dzoa::simulate::{Releases, agents};
+use dzoa::simulate::{Fleet, Releases, agents};
 use dzoa::streams::Purpose;
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -127,14 +128,18 @@ pub fn scalar(draw: &Draw, epsilon: f64, settings: &ScalarSettings) -> f64 {
 
 /// The error of dp-gd.
 pub fn gradient(draw: &Draw, epsilon: f64, rounds: u64, step: f64) -> f64 {
-    let sensitivity = dp_gd::sensitivity(1.0, 2000);
-    let schedule = Schedule::Constant;
-    let events: Arc<[_]> =
-        discrete_gaussian_events(sensitivity, (epsilon, DELTA), (10, 1), rounds, schedule)
-            .unwrap()
-            .into();
-    let w = DpGd { rounds, step }.run(&draw.problem, &vec![events; AGENTS], &draw.streams).unwrap();
-    error(&vec![w; AGENTS], &draw.optimum)
+    let (graph, problem) = (graph(), &draw.problem);
+    let baseline = DpGd::new(dp_gd::Settings { step, clip: None }, problem);
+    let events = |k| baseline.events(problem, k, rounds, &target(epsilon, 1.0)).unwrap().into();
+    let releases = Releases {
+        events: (0..AGENTS).map(events).collect(),
+        ledgers: vec![],
+        average: Average::LastHalf,
+    };
+    let streams = &draw.streams;
+    let mut run = Lockstep::new(Box::new(baseline), problem, &graph, rounds, releases, streams);
+    run.run(&mut ());
+    error(&(0..AGENTS).map(|k| run.estimate(k)).collect::<Vec<_>>(), &draw.optimum)
 }
 
 /// Over draws.

@@ -172,6 +172,12 @@ impl LocalState {
     #[doc(alias = "secondprivacy")]
     #[doc(alias = "fourthprivacya")]
     pub fn lagrangian<'a>(&self, settings: &Admm, objective: &'a LocalObjective) -> Lagrangian<'a> {
+        let (linear, quadratic) = self.forces(settings);
+        Lagrangian { objective, linear, quadratic }
+    }
+
+    /// What consensus adds to `f_k`: a linear part and `quadratic ||b||^2`, both public.
+    pub fn forces(&self, settings: &Admm) -> (Vec<f64>, f64) {
         let Admm { rho, self_loop, .. } = *settings;
         let neighbourhood = self.neighbourhood(settings) as f64;
         // |N_k| beta_k, and once more beta_k where N_k includes k.
@@ -183,7 +189,7 @@ impl LocalState {
                 gamma - rho * (own * self.beta[p] + neighbours)
             })
             .collect();
-        Lagrangian { objective, linear, quadratic: rho * neighbourhood }
+        (linear, rho * neighbourhood)
     }
 
     /// `gamma_k = sum_l gamma_kl`.

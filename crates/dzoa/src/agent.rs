@@ -87,6 +87,7 @@ pub struct Agent {
     late_sum: Vec<f64>,
     /// The average in progress, once the last round is done.
     gossip: Option<Arc<[f64]>>,
+    sent: u64,
     counters: Counters,
 }
 
@@ -115,6 +116,7 @@ impl Agent {
             outbox: VecDeque::new(),
             late_sum: vec![0.0; dim],
             gossip: None,
+            sent: 0,
             counters: Counters::default(),
             setup,
         }
@@ -193,6 +195,7 @@ impl Agent {
 
     fn send(&mut self, message: Message) {
         let (from, round) = (self.setup.index, self.round);
+        self.sent += self.setup.neighbours.len() as u64;
         self.outbox.push_back(Output::Send(Envelope { from, round, message }));
     }
 
@@ -425,6 +428,11 @@ impl Agent {
     /// What was charged.
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
+    }
+
+    /// Vectors sent so far, one per neighbour and round.
+    pub fn sent(&self) -> u64 {
+        self.sent
     }
 
     /// Values of the objective asked for so far.

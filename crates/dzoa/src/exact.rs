@@ -87,6 +87,18 @@ impl Exact {
         if gap.is_nan() { f64::INFINITY } else { distance }
     }
 
+    /// The minimiser to within another tolerance than the solver's own.
+    pub fn solve_to(
+        &mut self,
+        tolerance: f64,
+        lagrangian: &Lagrangian<'_>,
+    ) -> Result<Vec<f64>, InnerFailure> {
+        let usual = std::mem::replace(&mut self.tolerance, tolerance);
+        let solved = self.solve(lagrangian);
+        self.tolerance = usual;
+        solved.map(|(b, _)| b)
+    }
+
     /// The minimiser and a certified bound on the distance to it.
     pub fn solve(&mut self, lagrangian: &Lagrangian<'_>) -> Result<(Vec<f64>, f64), InnerFailure> {
         let mut best = f64::INFINITY;

@@ -70,6 +70,19 @@ pub enum NoGuarantee {
     /// The loss has no c1.
     #[error("the {0} loss has an unbounded gradient: no sensitivity exists")]
     NoLipschitz(&'static str),
+    /// The loss has kinks where a proof needs a second derivative.
+    #[error("the {0} loss has kinks, and the proof needs a bounded second derivative")]
+    NotSmooth(&'static str),
+    /// Objective perturbation: one row changes the Hessian too much.
+    #[error(
+        "what one row does to the Hessian costs epsilon {costs:.3} a release, and a release may cost {epsilon:.3}"
+    )]
+    Hessian {
+        /// What a release may cost.
+        epsilon: f64,
+        /// What the Hessian alone costs.
+        costs: f64,
+    },
     /// The budget is finer than the grid of the noise.
     #[error(
         "a total epsilon of {epsilon:e} over so many releases is finer than the grid of the noise"

@@ -2,6 +2,7 @@
 
 use crate::admm::{Admm, PrimalStep};
 use crate::agent::{Agent, Average, Envelope, Input, Message, Output, Setup};
+use crate::baselines::Lockstep;
 use crate::exact::Exact;
 use crate::graph::Graph;
 use crate::problem::Problem;
@@ -96,39 +97,136 @@ pub fn agents(
     streams: &Streams,
     step: impl Fn(usize) -> Box<dyn PrimalStep>,
 ) -> Result<Vec<Agent>, BuildError> {
+    check(problem, graph, &settings)?;
+    let mut ledgers = releases.ledgers.into_iter();
+    let build = |k: usize| {
+        Agent::new(Setup {
+            index: k,
+            name: graph.names()[k].clone(),
+            neighbours: graph.neighbours(k).to_vec(),
+            settings,
+            objective: problem.local(k),
+            step: step(k),
+            events: releases.events[k].clone(),
+            ledger: ledgers.next().unwrap_or_default(),
+            gossip_weights: graph.gossip_weights(k),
+            average: releases.average,
+            streams: streams.clone(),
+        })
+    };
+    Ok((0..graph.len()).map(build).collect())
+}
+
+/// Refuses data and networks that do not fit together.
+pub fn check(problem: &Problem, graph: &Graph, settings: &Admm) -> Result<(), BuildError> {
     if problem.agents.len() != graph.len() {
         return Err(BuildError::Count { data: problem.agents.len(), graph: graph.len() });
     }
     let expected = problem.dim();
-    let mut ledgers = releases.ledgers.into_iter();
-    (0..graph.len())
-        .map(|k| {
-            let name = graph.names()[k].clone();
-            let samples = &problem.agents[k];
-            if samples.count() == 0 {
-                return Err(BuildError::NoRows(name));
-            }
-            if samples.rows.width() != expected {
-                return Err(BuildError::Columns { name, got: samples.rows.width(), expected });
-            }
-            if graph.neighbourhood(k, settings.self_loop) == 0 {
-                return Err(BuildError::Alone(name));
-            }
-            Ok(Agent::new(Setup {
-                index: k,
-                name,
-                neighbours: graph.neighbours(k).to_vec(),
-                settings,
-                objective: problem.local(k),
-                step: step(k),
-                events: releases.events[k].clone(),
-                ledger: ledgers.next().unwrap_or_default(),
-                gossip_weights: graph.gossip_weights(k),
-                average: releases.average,
-                streams: streams.clone(),
-            }))
-        })
-        .collect()
+    for (k, samples) in problem.agents.iter().enumerate() {
+        let name = || graph.names()[k].clone();
+        if samples.count() == 0 {
+            return Err(BuildError::NoRows(name()));
+        }
+        if samples.rows.width() != expected {
+            let got = samples.rows.width();
+            return Err(BuildError::Columns { name: name(), got, expected });
+        }
+        if graph.neighbourhood(k, settings.self_loop) == 0 {
+            return Err(BuildError::Alone(name()));
+        }
+    }
+    Ok(())
+}
+
+/// All agents of one algorithm in one process: what a run, a trace, an audit and a report work with,
+/// whichever algorithm it is.
+pub trait Fleet: Send + Sync {
+    /// Runs to the end, or until an observer stops it.
+    fn run(&mut self, observer: &mut dyn Observer) -> Status;
+
+    /// K.
+    fn len(&self) -> usize;
+
+    /// Whether there is nobody.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The last vector that left agent k.
+    fn release(&self, k: usize) -> &[f64];
+
+    /// What agent k reports: a function of what was exchanged.
+    fn estimate(&self, k: usize) -> Vec<f64>;
+
+    /// What was charged to agent k.
+    fn ledger(&self, k: usize) -> &Ledger;
+
+    /// What it took.
+    fn costs(&self) -> Costs;
+
+    /// The agents themselves, where the algorithm is made of them.
+    fn agents(&self) -> &[Agent] {
+        &[]
+    }
+
+    /// The same, to drive them one by one.
+    fn agents_mut(&mut self) -> &mut [Agent] {
+        &mut []
+    }
+
+    /// The baseline, where it is one.
+    fn lockstep(&self) -> Option<&Lockstep> {
+        None
+    }
+}
+
+/// What a run took, over all agents.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Costs {
+    /// Values of the objective, or gradients, that were computed. Exact solves are not counted.
+    pub oracle_calls: u64,
+    /// Vectors that went from one agent to another, or between an agent and the coordinator.
+    pub messages: u64,
+    /// Their values, at eight bytes each.
+    pub bytes: u64,
+}
+
+impl Fleet for Vec<Agent> {
+    fn run(&mut self, observer: &mut dyn Observer) -> Status {
+        simulate(self, observer)
+    }
+
+    fn len(&self) -> usize {
+        Vec::len(self)
+    }
+
+    fn release(&self, k: usize) -> &[f64] {
+        self[k].beta()
+    }
+
+    fn estimate(&self, k: usize) -> Vec<f64> {
+        self[k].estimate()
+    }
+
+    fn ledger(&self, k: usize) -> &Ledger {
+        self[k].ledger()
+    }
+
+    fn costs(&self) -> Costs {
+        let messages = self.iter().map(Agent::sent).sum();
+        let width = self.first().map_or(0, |agent| agent.beta().len()) as u64;
+        let oracle_calls = self.iter().map(Agent::oracle_calls).sum();
+        Costs { oracle_calls, messages, bytes: 8 * width * messages }
+    }
+
+    fn agents(&self) -> &[Agent] {
+        self
+    }
+
+    fn agents_mut(&mut self) -> &mut [Agent] {
+        self
+    }
 }
 
 /// Runs all agents to the end, or until an observer stops them.
@@ -137,7 +235,8 @@ pub fn agents(
 /// the number of threads, so the result has the same bits for any of them. The observer sees the
 /// rounds of the algorithm, not those of the final averaging.
 #[doc(alias = "Algorithm 1, line 2: the loop over m")]
-pub fn simulate(agents: &mut [Agent], observer: &mut dyn Observer) -> Status {
+#[allow(clippy::ptr_arg, reason = "observers see the fleet, and a fleet is a vector")]
+pub fn simulate(agents: &mut Vec<Agent>, observer: &mut dyn Observer) -> Status {
     let mut round = 0;
     loop {
         agents.par_iter_mut().for_each_init(Workspace::default, |work, agent| agent.compute(work));
@@ -177,7 +276,7 @@ pub fn simulate(agents: &mut [Agent], observer: &mut dyn Observer) -> Status {
         }
         if fresh {
             round += 1;
-            if observer.round(&RoundView { round, agents }).is_break() {
+            if observer.round(&RoundView { round, fleet: agents }).is_break() {
                 return Status::Stopped { round };
             }
         }

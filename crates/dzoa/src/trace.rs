@@ -1,8 +1,8 @@
 //! What can be watched from outside the algorithm: status, observers, metrics.
 
-use crate::agent::Agent;
 use crate::problem::Problem;
 use crate::reference::Optimum;
+use crate::simulate::Fleet;
 use dzoa_privacy::Entry;
 use rayon::prelude::*;
 use std::ops::ControlFlow;
@@ -60,7 +60,7 @@ pub struct RoundView<'a> {
     /// m, counted from 1.
     pub round: u64,
     /// The agents, in the order of the graph.
-    pub agents: &'a [Agent],
+    pub fleet: &'a dyn Fleet,
 }
 
 /// Watches a run, and may end it.
@@ -119,7 +119,8 @@ impl EarlyStop {
 
 impl Observer for EarlyStop {
     fn round(&mut self, view: &RoundView<'_>) -> ControlFlow<()> {
-        let now: Vec<Vec<f64>> = view.agents.iter().map(|agent| agent.beta().to_vec()).collect();
+        let fleet = view.fleet;
+        let now: Vec<Vec<f64>> = (0..fleet.len()).map(|k| fleet.release(k).to_vec()).collect();
         let near =
             |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| (a - b).abs() <= self.tolerance);
         let still = self.last.len() == now.len()
@@ -186,7 +187,8 @@ impl<'a> Recorder<'a> {
 
     /// Measures one round now, whatever the thinning says.
     pub fn record(&mut self, view: &RoundView<'_>) {
-        let estimates: Vec<Vec<f64>> = view.agents.iter().map(Agent::estimate).collect();
+        let estimates: Vec<Vec<f64>> =
+            (0..view.fleet.len()).map(|k| view.fleet.estimate(k)).collect();
         let mean = mean(&estimates);
         let optimum = self.optimum.map(|optimum| {
             let scale: f64 = optimum.coefficients.iter().map(|b| b * b).sum();

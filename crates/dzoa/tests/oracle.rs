@@ -184,8 +184,8 @@ fn exact_admm_follows_the_oracle_round_by_round_and_the_reference_finds_its_opti
         let status = simulate(&mut agents, &mut |view: &RoundView<'_>| {
             if let Some(expected) = case.primal_after_round.get(&view.round.to_string()) {
                 compared += 1;
-                for (agent, expected) in view.agents.iter().zip(expected) {
-                    let difference = largest_difference(agent.beta(), expected);
+                for (k, expected) in expected.iter().enumerate() {
+                    let difference = largest_difference(view.fleet.release(k), expected);
                     assert!(
                         difference <= EXACT,
                         "{} scale, round {}: {difference:e}",

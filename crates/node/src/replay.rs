@@ -1,7 +1,8 @@
 //! What a network of agents did, once more, from their journals: for whoever holds all of them.
 
 use crate::journal::{Kept, Record};
-use dzoa::agent::{Agent, CannotResume, Envelope, Input, Message, Output, Past};
+use dzoa::agent::{CannotResume, Envelope, Input, Message, Output, Past};
+use dzoa::simulate::Fleet;
 use dzoa::trace::{Observer, RoundView, Status};
 use std::collections::VecDeque;
 use thiserror::Error;
@@ -36,7 +37,7 @@ pub fn releases(records: Vec<Record>) -> VecDeque<Past> {
 /// Takes fresh agents through the rounds in their journals. No row is looked at and no noise is drawn; the
 /// observer sees what it would have seen in a simulation.
 pub fn replay(
-    agents: &mut [Agent],
+    fleet: &mut dyn Fleet,
     mut pasts: Vec<VecDeque<Past>>,
     observer: &mut dyn Observer,
 ) -> Result<Status, ReplayError> {
@@ -44,7 +45,7 @@ pub fn replay(
     loop {
         let mut mail: Vec<Envelope> = Vec::new();
         let (mut done, mut stopped) = (0, 0);
-        for (agent, past) in agents.iter_mut().zip(&mut pasts) {
+        for (agent, past) in fleet.agents_mut().iter_mut().zip(&mut pasts) {
             while let Some(output) = agent.poll() {
                 match output {
                     Output::Compute => match past.pop_front() {
@@ -70,6 +71,7 @@ pub fn replay(
             return if done > 0 { Ok(Status::Finished) } else { Err(ReplayError::NotInLockstep) };
         }
         let fresh = mail.iter().any(|envelope| matches!(envelope.message, Message::Release(_)));
+        let agents = fleet.agents_mut();
         for Envelope { from, round, message } in mail {
             for neighbour in agents[from].neighbours().to_vec() {
                 let input = Input::Received { from, round, beta: message.values().clone() };
@@ -79,7 +81,7 @@ pub fn replay(
         if fresh {
             round += 1;
             // A replay is never stopped by who watches it.
-            let _ = observer.round(&RoundView { round, agents });
+            let _ = observer.round(&RoundView { round, fleet: &*fleet });
         }
     }
 }

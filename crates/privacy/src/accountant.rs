@@ -47,6 +47,8 @@ pub struct ExactGaussian {
     pure: f64,
     /// What discrete noise adds to delta, divided by `1 + e^epsilon`.
     discrete: f64,
+    /// What is set aside of delta for noise drawn in floating point.
+    sampler: f64,
 }
 
 impl Accountant for ExactGaussian {
@@ -67,8 +69,11 @@ impl Accountant for ExactGaussian {
                 self.discrete =
                     round_up(self.discrete + releases * coordinates as f64 * grid * grid / 40.0);
             }
-            Event::Pure { epsilon } => self.pure = round_up(self.pure + epsilon),
             Event::Unprotected => self.mu_squared = f64::INFINITY,
+            event if event.pure_epsilon().is_some() => {
+                self.pure = round_up(self.pure + event.pure_epsilon().unwrap_or(f64::INFINITY));
+                self.sampler = round_up(self.sampler + event.sampler_delta());
+            }
             // A nominal release may hold any amount of noise: no theory covers it.
             event => return Err(Unsupported { accountant, event }),
         }
@@ -76,6 +81,10 @@ impl Accountant for ExactGaussian {
     }
 
     fn epsilon(&self, delta: f64) -> f64 {
+        let delta = delta - self.sampler;
+        if delta <= 0.0 {
+            return if self.sampler > 0.0 { f64::INFINITY } else { self.pure };
+        }
         let mu = round_up(self.mu_squared.sqrt());
         self.pure + discrete_epsilon(mu, self.discrete, delta)
     }
@@ -116,6 +125,8 @@ pub(crate) fn mu_squared(sensitivity: f64, sigma: f64) -> f64 {
 #[derive(Clone, Debug, Default)]
 pub struct ZeroConcentrated {
     zcdp_rho: f64,
+    /// What is set aside of delta for noise drawn in floating point.
+    sampler: f64,
 }
 
 impl Accountant for ZeroConcentrated {
@@ -125,16 +136,22 @@ impl Accountant for ZeroConcentrated {
             Event::DiscreteGaussian { sensitivity, sigma, count, .. } => {
                 0.5 * count as f64 * mu_squared(sensitivity, sigma)
             }
-            Event::Pure { epsilon } => 0.5 * epsilon * epsilon,
             Event::Unprotected => f64::INFINITY,
-            event => return Err(Unsupported { accountant: "zCDP", event }),
+            event => match event.pure_epsilon() {
+                Some(epsilon) => 0.5 * epsilon * epsilon,
+                None => return Err(Unsupported { accountant: "zCDP", event }),
+            },
         };
         self.zcdp_rho = round_up(self.zcdp_rho + spent);
+        self.sampler = round_up(self.sampler + event.sampler_delta());
         Ok(())
     }
 
     fn epsilon(&self, delta: f64) -> f64 {
-        gaussian::zcdp_epsilon(self.zcdp_rho, delta)
+        if self.sampler > 0.0 && self.sampler >= delta {
+            return f64::INFINITY;
+        }
+        gaussian::zcdp_epsilon(self.zcdp_rho, delta - self.sampler)
     }
 }
 
@@ -222,7 +239,18 @@ mod tests {
             },
             Event::Pure { epsilon: 0.01 },
         ];
-        for events in [gaussian, others] {
+        let pure = [
+            Event::laplace(0.1, 30.0, 10),
+            Event::ObjectivePerturbation {
+                gradient: 0.001,
+                scale: 0.1,
+                log_determinant: 0.01,
+                tolerance: 1e-9,
+                output_scale: 1e-6,
+                coordinates: 10,
+            },
+        ];
+        for events in [gaussian, others, pure] {
             contract::<ExactGaussian>(events, nominal);
             contract::<ZeroConcentrated>(events, nominal);
             contract::<Renyi>(events, nominal);

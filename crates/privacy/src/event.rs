@@ -42,6 +42,43 @@ pub enum Event {
         /// epsilon.
         epsilon: f64,
     },
+    /// A vector of the given L1 sensitivity, each coordinate rounded to a public grid and given
+    /// discrete Laplace noise on it: pure.
+    Laplace {
+        /// Largest L1 change of the vector when one row is replaced, the rounding included.
+        sensitivity: f64,
+        /// Scale of the noise.
+        scale: f64,
+        /// Coordinates of the vector.
+        coordinates: u64,
+    },
+    /// A vector of the given L2 sensitivity, rounded to a public grid, plus noise of density
+    /// proportional to `exp(-||noise||/scale)`: pure, but for the precision of the sampler.
+    SphericalLaplace {
+        /// Largest L2 change of the vector when one row is replaced, the rounding included.
+        sensitivity: f64,
+        /// Scale of the noise.
+        scale: f64,
+        /// Coordinates of the vector.
+        coordinates: u64,
+    },
+    /// The minimiser of a strongly convex objective that got a random linear term of density
+    /// proportional to `exp(-||noise||/scale)`, found to a tolerance that spherical Laplace noise
+    /// hides: pure, but for the precision of the sampler. See [`crate::NoisyObjective`].
+    ObjectivePerturbation {
+        /// Largest change of the objective's gradient when one row is replaced.
+        gradient: f64,
+        /// Scale of the linear term.
+        scale: f64,
+        /// Largest change of the logarithm of the Hessian's determinant.
+        log_determinant: f64,
+        /// Twice the tolerance of the minimiser, the rounding included.
+        tolerance: f64,
+        /// Scale of the noise that hides it.
+        output_scale: f64,
+        /// Coordinates of the minimiser.
+        coordinates: u64,
+    },
     /// A sum over `batch` of `samples` rows, drawn without replacement, plus `N(0, sigma^2 I)`.
     SubsampledGaussian {
         /// Largest change of the sum when one drawn row is replaced.
@@ -94,12 +131,63 @@ impl Event {
         }
     }
 
+    /// A vector of this L1 sensitivity with discrete Laplace noise; what rounding adds is added here.
+    pub fn laplace(sensitivity: f64, scale: f64, coordinates: usize) -> Self {
+        let rounding = 2.0 * noise::laplace_step(scale) * coordinates as f64;
+        let sensitivity = crate::round_up(sensitivity + rounding);
+        Event::Laplace { sensitivity, scale, coordinates: coordinates as u64 }
+    }
+
+    /// A vector of this L2 sensitivity with spherical Laplace noise; what rounding adds is added here.
+    pub fn spherical_laplace(sensitivity: f64, scale: f64, coordinates: usize) -> Self {
+        let sensitivity =
+            crate::round_up(sensitivity + noise::laplace_rounding(scale, coordinates));
+        Event::SphericalLaplace { sensitivity, scale, coordinates: coordinates as u64 }
+    }
+
+    /// The pure epsilon of a release that has one, rounded up.
+    pub fn pure_epsilon(&self) -> Option<f64> {
+        let ratio = |change: f64, scale: f64| match (change, scale) {
+            (change, _) if change <= 0.0 => 0.0,
+            (change, scale) if scale > 0.0 => change / scale,
+            _ => f64::INFINITY,
+        };
+        let epsilon = match *self {
+            Event::Pure { epsilon } => return Some(epsilon),
+            Event::Laplace { sensitivity, scale, .. }
+            | Event::SphericalLaplace { sensitivity, scale, .. } => ratio(sensitivity, scale),
+            Event::ObjectivePerturbation {
+                gradient,
+                scale,
+                log_determinant,
+                tolerance,
+                output_scale,
+                ..
+            } => ratio(gradient, scale) + log_determinant + ratio(tolerance, output_scale),
+            _ => return None,
+        };
+        Some(crate::round_up(epsilon))
+    }
+
+    /// What is set aside of delta because the noise is drawn in floating point. Gaussian and Laplace
+    /// noise is drawn exactly and needs nothing.
+    pub fn sampler_delta(&self) -> f64 {
+        match self {
+            Event::SphericalLaplace { .. } => noise::SPHERICAL_DELTA,
+            Event::ObjectivePerturbation { .. } => 2.0 * noise::SPHERICAL_DELTA,
+            _ => 0.0,
+        }
+    }
+
     /// The strongest statement this release allows.
     pub fn claim(&self) -> Claim {
         match self {
             Event::Gaussian { .. }
             | Event::DiscreteGaussian { .. }
             | Event::Pure { .. }
+            | Event::Laplace { .. }
+            | Event::SphericalLaplace { .. }
+            | Event::ObjectivePerturbation { .. }
             | Event::SubsampledGaussian { .. } => Claim::Exact,
             Event::Nominal { .. } => Claim::Nominal,
             Event::Unprotected => Claim::None,

@@ -1,6 +1,6 @@
 //! From a private value to a release.
 
-use crate::noise::noisy;
+use crate::noise::{noisy, noisy_laplace, noisy_spherical, spherical_laplace};
 use crate::{Entry, Event, Receipt};
 use rand::CryptoRng;
 use serde::{Deserialize, Serialize};
@@ -27,8 +27,8 @@ impl Private {
         Self(values)
     }
 
-    /// Releases the vector in the way it was charged: with the discrete Gaussian noise of the event,
-    /// or as it is where the event promises none.
+    /// Releases the vector in the way it was charged: with the noise of the event, or as it is where
+    /// the event promises none.
     ///
     /// Refused for any other event, so that a guarantee can never be charged and then not kept.
     ///
@@ -52,6 +52,14 @@ impl Private {
                 if coordinates == self.0.len() as u64 =>
             {
                 self.0.iter_mut().for_each(|value| *value = noisy(*value, sigma, rng));
+            }
+            Event::Laplace { scale, coordinates, .. } if coordinates == self.0.len() as u64 => {
+                self.0.iter_mut().for_each(|value| *value = noisy_laplace(*value, scale, rng));
+            }
+            Event::SphericalLaplace { scale, coordinates, .. }
+                if coordinates == self.0.len() as u64 =>
+            {
+                noisy_spherical(&mut self.0, scale, rng);
             }
             event => return Err(WrongEvent(event)),
         }
@@ -108,6 +116,51 @@ impl NoisyScalars {
     /// The result of the loop, computed from noisy looks and public values alone.
     pub fn finish(self, result: Vec<f64>) -> Release {
         Release(result.into())
+    }
+}
+
+/// Objective perturbation (Chaudhuri, Monteleoni, Sarwate 2011): the objective gets a random linear
+/// term, and its minimiser may be released.
+///
+/// Let `J_D(w)` be `A`-strongly convex with a smooth data term, `b` the random term, `w` the minimiser
+/// of `J_D(w) + b'w`. Then `b = -grad J_D(w)` is a smooth bijection, so that the density of `w` is that
+/// of `b` times `|det Hess J_D(w)|`. Replacing one row changes `b` by at most `gradient`, so the density
+/// of the noise by a factor of at most `exp(gradient/scale)`; and with `A <= H`, the Hessian of everything
+/// but the two rows, `det(H + a x x') = det(H) (1 + a x' H^-1 x)` bounds the determinants' ratio by
+/// `1 + a/A`, its logarithm by `log_determinant`. A regulariser with kinks is the limit of smooth ones,
+/// and pure privacy survives limits (Kifer, Smith, Thakurta 2012).
+///
+/// The minimiser is only known to within a tolerance on either data set: spherical noise of
+/// `output_scale` on top pays for twice that, as a second release about the first.
+pub struct NoisyObjective {
+    event: Event,
+}
+
+impl NoisyObjective {
+    /// The linear term for an objective of so many coordinates; zero where nothing is promised.
+    pub fn new(
+        receipt: Receipt,
+        dim: usize,
+        rng: &mut impl CryptoRng,
+    ) -> Result<(Vec<f64>, Self), WrongEvent> {
+        let linear = match receipt.event {
+            Event::Unprotected => vec![0.0; dim],
+            Event::ObjectivePerturbation { scale, coordinates, .. }
+                if coordinates == dim as u64 =>
+            {
+                spherical_laplace(dim, rng).iter().map(|noise| noise * scale).collect()
+            }
+            event => return Err(WrongEvent(event)),
+        };
+        Ok((linear, Self { event: receipt.event }))
+    }
+
+    /// Releases the minimiser, known to within the tolerance that was charged.
+    pub fn finish(self, mut minimiser: Vec<f64>, rng: &mut impl CryptoRng) -> Release {
+        if let Event::ObjectivePerturbation { output_scale, .. } = self.event {
+            noisy_spherical(&mut minimiser, output_scale, rng);
+        }
+        Release(minimiser.into())
     }
 }
 

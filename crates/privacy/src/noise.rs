@@ -11,13 +11,31 @@ use rand::CryptoRng;
 const LOG2_SIGMA: u32 = 32;
 /// The grid as a fraction of sigma.
 pub const STEP_OF_SIGMA: f64 = 1.0 / (1u64 << LOG2_SIGMA) as f64;
-/// Values beyond this many steps (a million sigma) are clamped before noise is added: 1-Lipschitz, so
+/// The same for Laplace noise, plain and spherical. Coarser, because its scale may be tiny against the value:
+/// geometric schedules shrink it, and it hides the tolerance of a solver.
+const LOG2_LAPLACE: u32 = 20;
+/// Values beyond this many steps (a million sigma, four billion Laplace scales) are clamped before noise is added: 1-Lipschitz, so
 /// sound, and below it the division by the step is exact to less than a step.
 const LARGEST: f64 = (1u64 << 52) as f64;
+
+/// What a draw of spherical Laplace noise sets aside of delta. It is made from uniforms of 53 bits and a
+/// few correctly rounded functions, then rounded to the grid; a million millionth is far more than that
+/// can shift. An allowance, not a proof: the other noise here needs none.
+pub const SPHERICAL_DELTA: f64 = 1e-12;
 
 /// The step of the grid for noise of this size.
 pub fn step(sigma: f64) -> f64 {
     sigma * STEP_OF_SIGMA
+}
+
+/// The step of the grid for Laplace noise of this scale.
+pub fn laplace_step(scale: f64) -> f64 {
+    scale / (1u64 << LOG2_LAPLACE) as f64
+}
+
+/// What rounding to the grid of Laplace noise adds to the L2 sensitivity of a vector, as [`rounding`].
+pub fn laplace_rounding(scale: f64, coordinates: usize) -> f64 {
+    2.0 * laplace_step(scale) * (coordinates as f64).sqrt()
 }
 
 /// What rounding to the grid adds to the L2 sensitivity of a vector: each of the two rounded vectors
@@ -29,14 +47,49 @@ pub fn rounding(sigma: f64, coordinates: usize) -> f64 {
 /// The value, rounded to the grid, plus discrete Gaussian noise of parameter `sigma`.
 pub(crate) fn noisy(value: f64, sigma: f64, rng: &mut impl CryptoRng) -> f64 {
     let step = step(sigma);
-    let rounded = (value / step).round().clamp(-LARGEST, LARGEST) as i64;
-    (rounded + discrete_gaussian(rng)) as f64 * step
+    (to_grid(value, step) + discrete_gaussian(rng)) as f64 * step
+}
+
+/// The value, rounded to the grid, plus discrete Laplace noise of this scale.
+pub(crate) fn noisy_laplace(value: f64, scale: f64, rng: &mut impl CryptoRng) -> f64 {
+    let step = laplace_step(scale);
+    (to_grid(value, step) + discrete_laplace(LOG2_LAPLACE, rng)) as f64 * step
+}
+
+/// The vector plus noise of density proportional to `exp(-||noise||/scale)`, on the grid.
+///
+/// Value and noise are rounded apart, so that no bit of the value shows below the grid; and a shift
+/// by whole steps keeps the ratio of two cells below that of two points.
+pub(crate) fn noisy_spherical(values: &mut [f64], scale: f64, rng: &mut impl CryptoRng) {
+    let step = laplace_step(scale);
+    let noise = spherical_laplace(values.len(), rng);
+    for (value, noise) in values.iter_mut().zip(noise) {
+        *value = (to_grid(*value, step) + to_grid(noise, laplace_step(1.0))) as f64 * step;
+    }
+}
+
+/// A vector of density proportional to `exp(-||x||)`: a uniform direction, and a length that is the
+/// sum of as many exponentials as there are coordinates.
+pub(crate) fn spherical_laplace(coordinates: usize, rng: &mut impl CryptoRng) -> Vec<f64> {
+    // In (0, 1]: the logarithm is finite.
+    let mut uniform = || ((rng.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64;
+    let length: f64 = (0..coordinates).map(|_| -uniform().ln()).sum();
+    let direction: Vec<f64> = (0..coordinates)
+        .map(|_| (-2.0 * uniform().ln()).sqrt() * (2.0 * std::f64::consts::PI * uniform()).cos())
+        .collect();
+    let norm = direction.iter().map(|x| x * x).sum::<f64>().sqrt();
+    direction.iter().map(|x| length * x / norm).collect()
+}
+
+/// A value in whole steps of its grid.
+fn to_grid(value: f64, step: f64) -> i64 {
+    (value / step).round().clamp(-LARGEST, LARGEST) as i64
 }
 
 /// An integer from the discrete Gaussian with parameter `2^LOG2_SIGMA`.
 fn discrete_gaussian(rng: &mut impl CryptoRng) -> i64 {
     loop {
-        let candidate = discrete_laplace(rng);
+        let candidate = discrete_laplace(LOG2_SIGMA, rng);
         // Accept with probability exp(-(|y| - sigma)^2/(2 sigma^2)).
         let distance = u128::from(candidate.unsigned_abs().abs_diff(1 << LOG2_SIGMA));
         if bernoulli_exp(distance * distance, 2 * LOG2_SIGMA + 1, rng) {
@@ -45,18 +98,18 @@ fn discrete_gaussian(rng: &mut impl CryptoRng) -> i64 {
     }
 }
 
-/// An integer with probability proportional to `exp(-|y|/2^LOG2_SIGMA)`.
-fn discrete_laplace(rng: &mut impl CryptoRng) -> i64 {
+/// An integer with probability proportional to `exp(-|y|/2^log2_scale)`.
+fn discrete_laplace(log2_scale: u32, rng: &mut impl CryptoRng) -> i64 {
     loop {
-        let low = rng.next_u64() >> (64 - LOG2_SIGMA);
-        if !bernoulli_exp(u128::from(low), LOG2_SIGMA, rng) {
+        let low = rng.next_u64() >> (64 - log2_scale);
+        if !bernoulli_exp(u128::from(low), log2_scale, rng) {
             continue;
         }
         let mut high = 0;
         while bernoulli_exp(1, 0, rng) {
             high += 1;
         }
-        let magnitude = (low + (high << LOG2_SIGMA)) as i64;
+        let magnitude = (low + (high << log2_scale)) as i64;
         let negative = rng.next_u64() & 1 == 1;
         if negative && magnitude == 0 {
             continue;
@@ -145,6 +198,33 @@ mod tests {
             largest.max((phi - i as f64 / n).abs()).max(((i + 1) as f64 / n - phi).abs())
         });
         assert!(distance * n.sqrt() < 2.8, "{distance}");
+    }
+
+    #[test]
+    fn laplace_and_spherical_noise_have_the_promised_moments() {
+        let mut rng = StdRng::seed_from_u64(6);
+        let n = 200_000;
+        // Laplace of scale b: E|x| = b, with variance b^2; E x = 0.
+        let draws: Vec<f64> = (0..n).map(|_| noisy_laplace(0.25, 0.7, &mut rng) - 0.25).collect();
+        let mean = draws.iter().map(|x| x.abs()).sum::<f64>() / n as f64;
+        assert!((mean - 0.7).abs() < 5.0 * 0.7 / (n as f64).sqrt(), "{mean}");
+        let mean = draws.iter().sum::<f64>() / n as f64;
+        assert!(mean.abs() < 5.0 * 0.7 * 2f64.sqrt() / (n as f64).sqrt(), "{mean}");
+        // exp(-||x||/b) in three dimensions: ||x|| is Gamma(3, b), with mean 3 b and variance 3 b^2; the
+        // direction is uniform, so that a coordinate has a third of the squared length, E||x||^2 = 12 b^2.
+        let (mut length, mut first, mut drift) = (0.0, 0.0, [0.0; 3]);
+        for _ in 0..n {
+            let mut x = [0.0; 3];
+            noisy_spherical(&mut x, 0.7, &mut rng);
+            length += x.iter().map(|x| x * x).sum::<f64>().sqrt() / n as f64;
+            first += x[0] * x[0] / n as f64;
+            drift.iter_mut().zip(x).for_each(|(sum, x)| *sum += x / n as f64);
+        }
+        assert!((length - 2.1).abs() < 5.0 * 0.7 * 3f64.sqrt() / (n as f64).sqrt(), "{length}");
+        // E x_1^4 = E||x||^4/5 = 360 b^4/5: the standard error of the mean square.
+        let error = 0.49 * (72f64 - 16.0).sqrt() / (n as f64).sqrt();
+        assert!((first - 4.0 * 0.49).abs() < 5.0 * error, "{first}");
+        assert!(drift.iter().all(|x| x.abs() < 5.0 * 1.4 / (n as f64).sqrt()), "{drift:?}");
     }
 
     #[test]

@@ -58,6 +58,8 @@ fn orders() -> impl Iterator<Item = u32> {
 pub struct Renyi {
     /// The sum so far at each of [`orders`]; empty before the first event.
     total: Vec<f64>,
+    /// What is set aside of delta for noise drawn in floating point.
+    sampler: f64,
     /// The last event and its cost: rounds repeat, and a drawn batch is slow to work out.
     last: Option<(Event, Vec<f64>)>,
 }
@@ -77,10 +79,15 @@ impl Accountant for Renyi {
             *sum = round_up(*sum + spent);
         }
         self.last = Some((*event, cost));
+        self.sampler = round_up(self.sampler + event.sampler_delta());
         Ok(())
     }
 
     fn epsilon(&self, delta: f64) -> f64 {
+        if self.sampler > 0.0 && self.sampler >= delta {
+            return f64::INFINITY;
+        }
+        let delta = delta - self.sampler;
         // A divergence of zero at any order means equal outputs: no delta is needed.
         if delta >= 1.0 || self.total.iter().all(|spent| *spent == 0.0) {
             return 0.0;
@@ -104,7 +111,6 @@ fn rdp(event: &Event, order: u32) -> Option<f64> {
             // No vectors cost nothing, even without noise: never 0 times infinity.
             if count == 0 { 0.0 } else { count as f64 * half * mu_squared(sensitivity, sigma) }
         }
-        Event::Pure { epsilon } => pure(epsilon, f64::from(order)),
         Event::SubsampledGaussian { sensitivity, sigma, batch, samples } => {
             let mu_squared = mu_squared(sensitivity, sigma);
             if batch == 0 {
@@ -118,6 +124,7 @@ fn rdp(event: &Event, order: u32) -> Option<f64> {
         }
         Event::Unprotected => f64::INFINITY,
         Event::Nominal { .. } => return None,
+        event => pure(event.pure_epsilon()?, f64::from(order)),
     };
     Some(round_up(bound))
 }

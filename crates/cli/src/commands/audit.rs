@@ -190,7 +190,7 @@ impl Claimed {
             }
             Mechanism::Output { target, .. } | Mechanism::Scalar { target, .. } => {
                 let mut total = ExactGaussian::default();
-                for event in promise.events.iter().take(rounds as usize) {
+                for event in promise.charged(rounds) {
                     total.compose(event).map_err(|error| Error::run(error.to_string()))?;
                 }
                 let (epsilon, delta) = (total.epsilon(target.delta), target.delta);
@@ -218,6 +218,13 @@ fn scaled(promises: &[Promise], scale: f64) -> Option<Vec<Promise>> {
             let (coordinates, count) = (coordinates as usize, count as usize);
             Some(Event::discrete_gaussian(sensitivity, scale * sigma, coordinates, count))
         }
+        Event::Laplace { sensitivity, scale: noise, coordinates } => {
+            Some(Event::Laplace { sensitivity, scale: scale * noise, coordinates })
+        }
+        Event::SphericalLaplace { sensitivity, scale: noise, coordinates } => {
+            Some(Event::SphericalLaplace { sensitivity, scale: scale * noise, coordinates })
+        }
+        Event::ObjectivePerturbation { .. } => Some(scaled_objective(event, scale)),
         _ => None,
     };
     promises
@@ -227,6 +234,16 @@ fn scaled(promises: &[Promise], scale: f64) -> Option<Vec<Promise>> {
             Some(Promise { events: events?.into(), ..promise.clone() })
         })
         .collect()
+}
+
+/// Objective perturbation with both of its noises scaled.
+fn scaled_objective(event: &Event, factor: f64) -> Event {
+    let mut event = *event;
+    if let Event::ObjectivePerturbation { scale, output_scale, .. } = &mut event {
+        *scale *= factor;
+        *output_scale *= factor;
+    }
+    event
 }
 
 fn describe(report: &Report, out: &std::path::Path) -> String {

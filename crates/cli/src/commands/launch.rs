@@ -87,8 +87,8 @@ pub fn launch(args: &LaunchArgs) -> Result<()> {
         spent.push(header.map(Ledger::new).unwrap_or_default());
     }
     let mut trial =
-        Trial::run(&stage, (spent, Vec::new()), &streams.trial(0), 0, |agents, watch| {
-            replay(agents, pasts, watch).map_err(|error| {
+        Trial::run(&stage, (spent, Vec::new()), &streams.trial(0), 0, |fleet, watch| {
+            replay(fleet, pasts, watch).map_err(|error| {
                 Error::run(format!("the journals cannot be replayed: {error}")).hint(format!(
                     "every agent's own results are in {}",
                     out.join("agents").display()

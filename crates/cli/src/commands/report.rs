@@ -1,21 +1,46 @@
 //! `dzoa report DIR`
 
 use crate::error::{Error, Result};
-use crate::report;
+use crate::report::{self, Trace, comparison::Comparison};
 use crate::summary::Summary;
+use serde::de::DeserializeOwned;
 use std::path::Path;
 
-/// Writes report.html anew from summary.json.
+/// Writes report.html anew: from summary.json and trace.csv of a run, with the rows of a comparison.json beside them, or
+/// from a comparison.json alone.
 pub fn report(dir: &Path) -> Result<()> {
-    let path = dir.join("summary.json");
-    let shown = path.display();
-    let hint = "give the directory of a run, for example runs/paper";
-    let text = std::fs::read_to_string(&path)
-        .map_err(|error| Error::input(format!("{shown}: cannot be read: {error}")).hint(hint))?;
-    let summary: Summary = serde_json::from_str(&text)
-        .map_err(|error| Error::input(format!("{shown}: not a summary: {error}")).hint(hint))?;
+    let comparison = dir.join("comparison.json");
+    let comparison: Option<Comparison> = match comparison.exists() {
+        true => Some(parse(&comparison, "a comparison")?),
+        false => None,
+    };
+    let page = match comparison {
+        Some(all) if !dir.join("summary.json").exists() => report::comparison_html(&all)?,
+        comparison => {
+            let summary: Summary = parse(&dir.join("summary.json"), "a summary")?;
+            let path = dir.join("trace.csv");
+            let place = path.display().to_string();
+            let trace = Trace::parse(&read(&path)?, &place, &summary.agent_names)?;
+            let rows = comparison.map(|comparison| comparison.rows).unwrap_or_default();
+            report::html(&summary, &trace, &rows)?
+        }
+    };
     let out = dir.join("report.html");
-    std::fs::write(&out, report::html(&summary)?)
+    std::fs::write(&out, page)
         .map_err(|error| Error::run(format!("{}: {error}", out.display())))?;
     super::print(&format!("{}\n", out.display()))
+}
+
+const HINT: &str = "give the directory of a run, for example runs/paper";
+
+fn read(path: &Path) -> Result<Vec<u8>> {
+    std::fs::read(path).map_err(|error| {
+        Error::input(format!("{}: cannot be read: {error}", path.display())).hint(HINT)
+    })
+}
+
+fn parse<T: DeserializeOwned>(path: &Path, what: &str) -> Result<T> {
+    serde_json::from_slice(&read(path)?).map_err(|error| {
+        Error::input(format!("{}: not {what}: {error}", path.display())).hint(HINT)
+    })
 }

@@ -2,6 +2,7 @@
 //!
 //! config -> rows -> agents -> rounds -> trace -> summary, model, report.
 
+use super::compare::{accuracy, normalised_error};
 use super::summarise::summarise;
 use crate::agents::{self, Promise};
 use crate::args::RunArgs;
@@ -15,8 +16,8 @@ use crate::ledger_file::LedgerFile;
 use crate::progress::Progress;
 use dzoa::prelude::*;
 use dzoa::privacy::{Budget, Entry, Ledger};
-use dzoa::problem::loss::Targets;
 use dzoa::reference::Optimum;
+use dzoa::simulate::{Costs, Fleet};
 use dzoa::trace::{EarlyStop, Record, Recorder, mean};
 use rayon::prelude::*;
 use std::ops::ControlFlow;
@@ -49,8 +50,8 @@ pub fn run(args: &RunArgs) -> Result<()> {
                 let streams = streams.trial(trial as u64);
                 let stage = Stage { config: &config, instances: &instances, progress: &progress };
                 let spent = ledgers.iter().map(|file| file.ledger.clone()).collect();
-                Trial::run(&stage, (spent, ledgers), &streams, trial, |agents, watch| {
-                    Ok(simulate(agents, watch))
+                Trial::run(&stage, (spent, ledgers), &streams, trial, |fleet, watch| {
+                    Ok(fleet.run(watch))
                 })
             })
             .collect::<Result<_>>()
@@ -81,8 +82,8 @@ pub struct Trial {
     pub objective: f64,
     /// What every agent reports.
     pub estimates: Vec<Vec<f64>>,
-    /// Objective values asked for.
-    pub oracle_calls: u64,
+    /// Values asked for, and vectors exchanged.
+    pub costs: Costs,
     /// Whether u_2 was raised.
     pub step_raised: bool,
     /// The rounds alone.
@@ -118,7 +119,7 @@ impl Trial {
         (spent, ledgers): (Vec<Ledger>, Vec<LedgerFile>),
         streams: &Streams,
         trial: usize,
-        drive: impl FnOnce(&mut [Agent], &mut dyn Observer) -> Result<Status>,
+        drive: impl FnOnce(&mut dyn Fleet, &mut dyn Observer) -> Result<Status>,
     ) -> Result<Self> {
         let Stage { config, instances, progress } = *stage;
         let problem = instances.problem(streams);
@@ -133,7 +134,7 @@ impl Trial {
         let inner = inner_loops(config, &problem, graph, optimum.as_ref())?;
         let promises = agents::promises(config, &problem, graph)?;
         let charged = (promises.as_slice(), spent);
-        let mut agents = agents::build(config, &problem, graph, &inner, charged, streams)?;
+        let mut fleet = agents::build(config, &problem, graph, &inner, charged, streams)?;
 
         if trial == 0 {
             progress.say(&format!("{}: running", config.name));
@@ -151,16 +152,16 @@ impl Trial {
             watching: Duration::ZERO,
         };
         let started = Instant::now();
-        let status = drive(&mut agents, &mut watch)?;
+        let status = drive(&mut *fleet, &mut watch)?;
         let Watch { recorder, failure, rounds_done, watching, .. } = watch;
         if let Some(failure) = failure {
             return Err(failure);
         }
         let elapsed = started.elapsed().saturating_sub(watching);
 
-        let estimates: Vec<Vec<f64>> = agents.iter().map(Agent::estimate).collect();
+        let estimates: Vec<Vec<f64>> = (0..fleet.len()).map(|k| fleet.estimate(k)).collect();
         let noise = match (trial, status == Status::Finished) {
-            (0, true) => measured_noise(config, &problem, graph, &agents, &inner, streams),
+            (0, true) => measured_noise(config, &problem, graph, &*fleet, &inner, streams),
             _ => Vec::new(),
         };
         Ok(Self {
@@ -168,15 +169,15 @@ impl Trial {
             rounds_done,
             records: recorder.records,
             objective: problem.value(&mean(&estimates)),
-            oracle_calls: agents.iter().map(Agent::oracle_calls).sum(),
-            step_raised: agents.iter().any(Agent::step_raised),
+            costs: fleet.costs(),
+            step_raised: fleet.agents().iter().any(Agent::step_raised),
             elapsed,
             accuracy: accuracy(&problem, &mean(&estimates)),
-            final_error: optimum.as_ref().and_then(|optimum| final_error(&estimates, optimum)),
-            local: agents.iter().zip(&problem.agents).map(local_values).collect(),
+            final_error: optimum.as_ref().and_then(|optimum| normalised_error(&estimates, optimum)),
+            local: fleet.agents().iter().zip(&problem.agents).map(local_values).collect(),
             noise,
             promises,
-            ledgers: agents.iter().map(|agent| agent.ledger().clone()).collect(),
+            ledgers: (0..fleet.len()).map(|k| fleet.ledger(k).clone()).collect(),
             optimum,
             estimates,
         })
@@ -298,32 +299,6 @@ fn open_ledgers(
             }
         })
         .collect()
-}
-
-/// `sum_k ||estimate_k - beta^c||^2/||beta^c||^2`
-fn final_error(estimates: &[Vec<f64>], optimum: &Optimum) -> Option<f64> {
-    let known = &optimum.coefficients;
-    let scale: f64 = known.iter().map(|b| b * b).sum();
-    let sum: f64 = estimates
-        .iter()
-        .flat_map(|estimate| estimate.iter().zip(known).map(|(a, b)| (a - b) * (a - b)))
-        .sum();
-    (scale > 0.0).then_some(sum / scale)
-}
-
-/// The share of all agents' rows on the right side, for classifiers.
-pub fn accuracy(problem: &Problem, b: &[f64]) -> Option<f64> {
-    if problem.loss.targets() != Targets::Signs {
-        return None;
-    }
-    let (mut right, mut rows) = (0, 0);
-    for samples in &problem.agents {
-        rows += samples.count();
-        right += (0..samples.count())
-            .filter(|&i| (samples.rows.dot(i, b) > 0.0) == (samples.targets[i] > 0.0))
-            .count();
-    }
-    Some(right as f64 / rows as f64)
 }
 
 /// Every n-th round is recorded: all of them, unless that would be a quarter of a million records.

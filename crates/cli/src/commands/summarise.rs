@@ -2,7 +2,7 @@
 
 use super::run::Trial;
 use crate::agents::Promise;
-use crate::config::{Config, Mechanism};
+use crate::config::{Config, Mechanism, Solver};
 use crate::inner::{Noise, REPLICATES, c1};
 use crate::instance::Instances;
 use crate::summary::{PrivacyEntry, Summary};
@@ -31,6 +31,11 @@ pub fn summarise(config: &Config, instances: &Instances, trials: &[Trial]) -> Su
     let gaps: Option<Vec<f64>> =
         trials.iter().map(|trial| trial.optimum.as_ref()?.certificate.duality_gap).collect();
     let rounds_done = trials.iter().map(|trial| trial.rounds_done).min().unwrap_or(0);
+    // What was charged is that of the first trial, whose ledgers are shown.
+    let charged_rounds = match config.privacy.mechanism.target() {
+        Some(_) => first.rounds_done,
+        None => rounds_done,
+    };
     let centre = mean(&first.estimates);
     let consensus = first.estimates.iter().map(|estimate| {
         estimate.iter().zip(&centre).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt()
@@ -68,7 +73,9 @@ pub fn summarise(config: &Config, instances: &Instances, trials: &[Trial]) -> Su
         consensus: finite(consensus.fold(0.0, f64::max)),
         coefficients: first.estimates.clone(),
         columns: instances.columns.clone(),
-        oracle_calls: trials.iter().map(|trial| trial.oracle_calls).sum(),
+        oracle_calls: trials.iter().map(|trial| trial.costs.oracle_calls).sum(),
+        messages: trials.iter().map(|trial| trial.costs.messages).sum(),
+        bytes: trials.iter().map(|trial| trial.costs.bytes).sum(),
         step_raised: trials.iter().any(|trial| trial.step_raised),
         seconds: trials.iter().map(|trial| trial.elapsed.as_secs_f64()).sum(),
         privacy: (0..graph.len())
@@ -79,7 +86,7 @@ pub fn summarise(config: &Config, instances: &Instances, trials: &[Trial]) -> Su
                     promise: &first.promises[k],
                     ledger: &first.ledgers[k],
                 };
-                privacy_entry(config, &about, rounds_done)
+                privacy_entry(config, &about, charged_rounds)
             })
             .collect(),
         config: config.given.clone(),
@@ -166,7 +173,8 @@ fn exact_entry(
     let void = config.run.seed.is_some() || repeated;
     let claim = if void { Claim::None } else { Claim::Exact };
     let (c1, c1_holds) = match config.privacy.mechanism {
-        Mechanism::Output { .. } => {
+        // Other algorithms may clip; their sensitivity says it all.
+        Mechanism::Output { .. } if !matches!(config.algorithm.solver, Solver::Baseline(_)) => {
             let (c1, holds) = c1(&*config.problem.loss);
             (Some(c1), Some(holds))
         }
@@ -175,7 +183,7 @@ fn exact_entry(
     let About { promise, ledger, .. } = about;
     // This run's releases; the ledger may hold those of earlier runs before them.
     let (mut exact, mut zcdp) = (ExactGaussian::default(), ZeroConcentrated::default());
-    let charged = || promise.events.iter().take(rounds as usize);
+    let charged = || promise.charged(rounds).iter();
     let total = |account: &mut dyn Accountant| {
         charged().try_for_each(|event| account.compose(event)).ok()?;
         Some(account.epsilon(target.delta))

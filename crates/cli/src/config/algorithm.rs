@@ -1,5 +1,6 @@
 //! `[algorithm]`: outer and inner loop.
 
+use super::baseline::{self, Options};
 use super::{Mechanism, PerAgent, Privacy, only_with};
 use crate::error::Result;
 use crate::reader::{Node, Section, Value};
@@ -54,6 +55,8 @@ pub enum Solver {
         /// Distance to the minimiser, if given.
         tolerance: Option<f64>,
     },
+    /// Another algorithm.
+    Baseline(Options),
 }
 
 /// `algorithm.average`
@@ -69,25 +72,14 @@ pub enum Average {
 
 impl Algorithm {
     pub(super) fn read(section: &Section<'_>, privacy: &Privacy) -> Result<Self> {
-        const LATER: [&str; 10] = [
-            "dp-admm",
-            "pvp",
-            "dvp",
-            "p-admm",
-            "m-admm",
-            "r-admm",
-            "ps-admm",
-            "projected-gradient",
-            "objective-perturbation",
-            "dp-gd",
-        ];
-        let words: Vec<&'static str> = ["d-zoa", "admm"].into_iter().chain(LATER).collect();
+        let words: Vec<&'static str> =
+            ["d-zoa", "admm"].into_iter().chain(baseline::NAMES).collect();
         let name = section.choice("name", &words)?.unwrap_or("d-zoa");
-        if LATER.contains(&name) {
-            return Err(section
-                .error("name", &format!("is `{name}`, which this version cannot run yet"))
-                .hint("d-zoa and admm are there"));
-        }
+        let options = section.section("options")?;
+        let other = match baseline::NAMES.contains(&name) {
+            true => Some(Options::read(name, &options)?),
+            false => None,
+        };
         let promised = privacy.mechanism.target().is_some();
         let rho_is_auto = is_auto(section, "rho", promised)?;
         let rounds_are_auto = is_auto(section, "rounds", promised)?;
@@ -101,8 +93,19 @@ impl Algorithm {
             false => section.count("rounds")?,
         };
         let missing = |key| section.required::<f64>(key).expect_err("the key is missing");
-        let rho = rho.ok_or_else(|| missing("rho"))?;
-        let rounds = rounds.ok_or_else(|| missing("rounds"))?;
+        let reads_rho = other.as_ref().is_none_or(Options::reads_rho);
+        let rho = match (rho, reads_rho) {
+            (Some(rho), _) => rho,
+            (None, true) => return Err(missing("rho")),
+            (None, false) => 1.0,
+        };
+        // One release by a trusted solver is one round.
+        let once = name == "objective-perturbation";
+        let rounds = match (rounds, once) {
+            (_, true) => 1,
+            (Some(rounds), false) => rounds,
+            (None, false) => return Err(missing("rounds")),
+        };
         let scalar = matches!(privacy.mechanism, Mechanism::Scalar { .. });
         // The public rule for `scalar` takes one look a round, along more directions, smoothed less.
         let standard = match scalar && rounds_are_auto {
@@ -134,11 +137,39 @@ impl Algorithm {
             _ => Average::None,
         };
         let mode = mode(section)?;
-        let options = section.section("options")?;
-        let tolerance = options.positive("tolerance")?;
+        let tolerance = match &other {
+            Some(_) => None,
+            None => options.positive("tolerance")?,
+        };
         options.finish()?;
         section.finish()?;
-        let solver = if name == "admm" {
+        let solver = if let Some(mut other) = other {
+            match &privacy.mechanism {
+                Mechanism::Scalar { .. } => {
+                    return Err(section
+                        .error("name", &format!("is `{name}`, which has no scalars to protect"))
+                        .hint("set privacy.mechanism = \"output\": the algorithm's own noise, accounted exactly"));
+                }
+                Mechanism::Intrinsic { epsilon, delta, .. } if name == "dp-admm" => {
+                    other.nominal = Some((*epsilon, *delta));
+                }
+                Mechanism::Intrinsic { .. } => {
+                    return Err(section
+                        .error("name", &format!("is `{name}`, which has no intrinsic noise"))
+                        .hint("set privacy.mechanism = \"output\" (its own noise, accounted exactly) or \"none\""));
+                }
+                Mechanism::Output { tolerance: Some(_), .. } => {
+                    return Err(section
+                        .error(
+                            "name",
+                            &format!("is `{name}`, which does not read privacy.tolerance"),
+                        )
+                        .hint("remove privacy.tolerance"));
+                }
+                Mechanism::Output { .. } | Mechanism::None => {}
+            }
+            Solver::Baseline(other)
+        } else if name == "admm" {
             if intrinsic {
                 return Err(section
                     .error("name", "is `admm`, whose exact inner solver has no intrinsic noise")
@@ -181,9 +212,10 @@ impl Algorithm {
 
     /// The name users type.
     pub fn name(&self) -> &'static str {
-        match self.solver {
+        match &self.solver {
             Solver::ZerothOrder { .. } => "d-zoa",
             Solver::Exact { .. } => "admm",
+            Solver::Baseline(options) => options.name(),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The config of a run: read once, checked at the door, then trusted.
 
 mod algorithm;
+mod baseline;
 mod data;
 mod network;
 mod privacy;
@@ -46,7 +47,13 @@ pub struct Config {
     pub root: PathBuf,
 }
 
-impl Config {
+/// A config as it was given, from which variants can be read.
+pub struct Source {
+    node: Node,
+    base: PathBuf,
+}
+
+impl Source {
     /// Reads a config file, or the paper's example, and applies every `--set`.
     pub fn load(path: Option<&Path>, sets: &[String]) -> Result<Self> {
         let (text, shown, base) = match path {
@@ -69,7 +76,44 @@ impl Config {
         for assignment in sets {
             node.set(assignment)?;
         }
-        Self::read(&node, base)
+        Ok(Self { node, base })
+    }
+
+    /// The config as given.
+    pub fn config(&self) -> Result<Config> {
+        Config::read(&self.node, self.base.clone())
+    }
+
+    /// A variant: of one table only some keys are kept, others are removed by path, then come the edits.
+    pub fn variant(
+        &self,
+        (table, keep): (&str, &[&str]),
+        remove: &[&str],
+        edits: &[String],
+    ) -> Result<Config> {
+        let mut node = self.node.clone();
+        node.retain(table, |key| keep.contains(&key));
+        for path in remove {
+            if let Some((table, last)) = path.rsplit_once('.') {
+                node.retain(table, |key| key != last);
+            }
+        }
+        for edit in edits {
+            node.set(edit)?;
+        }
+        Config::read(&node, self.base.clone())
+    }
+}
+
+impl Config {
+    /// Reads a config file, or the paper's example, and applies every `--set`.
+    pub fn load(path: Option<&Path>, sets: &[String]) -> Result<Self> {
+        Source::load(path, sets)?.config()
+    }
+
+    /// Reads a config that the program wrote itself; `shown` names it in messages.
+    pub fn from_text(text: &str, shown: &str) -> Result<Self> {
+        Self::read(&Node::parse(text, shown)?, PathBuf::new())
     }
 
     /// The root of the run's randomness: its seed, or the operating system's entropy.

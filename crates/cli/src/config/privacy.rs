@@ -65,6 +65,14 @@ impl Mechanism {
         }
     }
 
+    /// Its delta, where it has one.
+    pub fn delta(&self) -> Option<f64> {
+        match self {
+            Mechanism::Intrinsic { delta, .. } => Some(*delta),
+            _ => self.target().map(|target| target.delta),
+        }
+    }
+
     /// The budget of a mechanism that has one.
     pub fn target(&self) -> Option<&Target> {
         match self {

@@ -36,6 +36,16 @@ pub struct Penalty {
 }
 
 impl Regularizer {
+    /// Whether it has no kinks.
+    pub fn is_smooth(&self) -> bool {
+        matches!(self.separable(), Some((l1, _)) if l1 == 0.0)
+    }
+
+    /// Its modulus of strong convexity.
+    pub fn strong_convexity(&self) -> f64 {
+        self.separable().map_or(0.0, |(_, l2)| l2)
+    }
+
     /// The weights of the l1 and the squared l2 part, where the regulariser is separable.
     fn separable(&self) -> Option<(f64, f64)> {
         match *self {
@@ -58,6 +68,27 @@ fn norm(group: &[usize], b: &[f64]) -> f64 {
 }
 
 impl Penalty {
+    /// Adds a subgradient at `b`: zero where `b` sits on a kink.
+    pub fn add_subgradient(&self, b: &[f64], out: &mut [f64]) {
+        match (&self.regularizer, self.regularizer.separable()) {
+            (_, Some((l1, l2))) => {
+                for (out, &b) in out.iter_mut().zip(&b[..self.penalized]) {
+                    let sign = if b == 0.0 { 0.0 } else { b.signum() };
+                    *out += self.weight * (l1 * sign + l2 * b);
+                }
+            }
+            (Regularizer::GroupL1 { groups }, None) => {
+                for (size, group) in weighted(groups) {
+                    let length = norm(group, b);
+                    if length > 0.0 {
+                        group.iter().for_each(|&i| out[i] += self.weight * size * b[i] / length);
+                    }
+                }
+            }
+            _ => unreachable!("every other regulariser is separable"),
+        }
+    }
+
     /// `weight R(b)`.
     pub fn value(&self, b: &[f64]) -> f64 {
         let b = &b[..self.penalized];
@@ -128,17 +159,20 @@ impl Penalty {
             (Regularizer::GroupL1 { groups }, None) => {
                 for (weight, group) in weighted(groups) {
                     for (j, out) in out.iter_mut().enumerate() {
-                        let (mut aa, mut av, mut vv) = (0.0, 0.0, 0.0);
+                        let (mut aa, mut av, mut vv, mut there) = (0.0, 0.0, 0.0, 0.0);
                         for &p in group {
                             let (nu1, nu2) = directions.feature(p);
                             let a = point[p] + u1 * nu1[j];
+                            let moved = a + u2 * nu2[j];
                             aa += a * a;
                             av += a * nu2[j];
                             vv += nu2[j] * nu2[j];
+                            there += moved * moved;
                         }
-                        // ||a + h v|| - ||a|| = h (2 a'v + h v'v)/(||a + h v|| + ||a||)
+                        // ||a + h v|| - ||a|| = h (2 a'v + h v'v)/(||a + h v|| + ||a||), with the moved norm
+                        // from its own coordinates: from a'a and the change it would cancel near zero.
                         let change = u2 * (2.0 * av + u2 * vv);
-                        let sum = (aa + change).max(0.0).sqrt() + aa.sqrt();
+                        let sum = f64::sqrt(there) + f64::sqrt(aa);
                         if sum > 0.0 {
                             *out += scale * weight * change / sum;
                         }

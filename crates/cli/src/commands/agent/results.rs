@@ -1,7 +1,7 @@
 //! What an agent leaves behind: model.json and trace.csv, which may be shared, and summary.json and local.json,
 //! which stay.
 
-use super::super::run::accuracy;
+use super::super::compare::accuracy;
 use super::super::summarise::{About, privacy_entry, status_word};
 use crate::agents::Promise;
 use crate::args::AgentArgs;
@@ -121,6 +121,8 @@ impl Results<'_> {
             coefficients: vec![agent.estimate()],
             columns: instances.columns.clone(),
             oracle_calls: agent.oracle_calls(),
+            messages: agent.sent(),
+            bytes: 8 * instances.columns.len() as u64 * agent.sent(),
             step_raised: agent.step_raised(),
             seconds: elapsed.as_secs_f64(),
             privacy: vec![privacy_entry(config, &about, agent.rounds_done())],

@@ -41,6 +41,10 @@ impl Loss for Huber {
         Some(if (z - y).abs() <= self.delta { 1.0 } else { 0.0 })
     }
 
+    fn smoothness(&self) -> Option<f64> {
+        Some(1.0)
+    }
+
     fn lipschitz(&self) -> Option<f64> {
         Some(self.delta)
     }

@@ -41,6 +41,10 @@ impl Loss for Logistic {
         Some(sigmoid(y * z) * sigmoid(-y * z))
     }
 
+    fn smoothness(&self) -> Option<f64> {
+        Some(0.25)
+    }
+
     fn lipschitz(&self) -> Option<f64> {
         Some(1.0)
     }

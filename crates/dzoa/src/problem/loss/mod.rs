@@ -63,6 +63,11 @@ pub trait Loss: Send + Sync + fmt::Debug {
         None
     }
 
+    /// The constant c3: a bound on the second derivative; `None` for a loss with kinks.
+    fn smoothness(&self) -> Option<f64> {
+        None
+    }
+
     /// The constant c1: a bound on the gradient's norm for rows of norm at most one, valid for every
     /// `b`. `None` where there is none.
     #[doc(alias = "Assumption 3")]

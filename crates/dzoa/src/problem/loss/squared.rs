@@ -26,6 +26,10 @@ impl Loss for Squared {
         Some(2.0)
     }
 
+    fn smoothness(&self) -> Option<f64> {
+        Some(2.0)
+    }
+
     fn lipschitz(&self) -> Option<f64> {
         None
     }

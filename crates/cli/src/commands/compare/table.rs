@@ -1,0 +1,287 @@
+//! From entries to rows, files and the verdict.
+
+use super::contest::{Entry, Outcome, quantile};
+use crate::report::comparison::{Comparison, ParetoPoint, Row};
+use dzoa::privacy::Claim;
+use std::fmt::Write as _;
+
+/// The row of one entry; costs are those of the first trial.
+pub fn row(entry: &Entry) -> Row {
+    let pick = |get: fn(&Outcome) -> f64, share: f64| {
+        let values: Vec<f64> = entry.outcomes.iter().map(get).collect();
+        Some(quantile(&values, share)).filter(|value| value.is_finite())
+    };
+    let accuracies: Vec<f64> = entry.outcomes.iter().filter_map(|o| o.accuracy).collect();
+    let costs = entry.outcomes.first().map(|outcome| outcome.costs).unwrap_or_default();
+    let private = entry.contender.is_private();
+    Row {
+        algorithm: entry.contender.label.clone(),
+        epsilon: private.then_some(entry.epsilon),
+        epsilon_exact: entry.spent,
+        claim: if private { Claim::Exact } else { Claim::None },
+        refused: entry.refused.clone(),
+        error_median: pick(|o| o.error, 0.5),
+        error_low: pick(|o| o.error, 0.1),
+        error_high: pick(|o| o.error, 0.9),
+        objective_gap: pick(|o| o.gap, 0.5),
+        accuracy: Some(quantile(&accuracies, 0.5)).filter(|value| value.is_finite()),
+        rounds: entry.rounds,
+        messages: costs.messages,
+        bytes: costs.bytes,
+        oracle_calls: costs.oracle_calls,
+        seconds: pick(|o| o.seconds, 0.5).unwrap_or(0.0),
+        needs: entry.needs.words().into_iter().map(String::from).collect(),
+        settings: entry.settings.iter().map(|setting| plain(setting)).collect(),
+        note: String::new(),
+    }
+}
+
+/// `algorithm.options.step=0.3` as `step=0.300`: what a table has room for; tuning.csv has the whole.
+fn plain(setting: &str) -> String {
+    let (path, value) = setting.split_once('=').unwrap_or((setting, ""));
+    let key = path.rsplit('.').next().unwrap_or(path);
+    match value.parse::<f64>() {
+        Ok(number) if number.fract() != 0.0 => format!("{key}={}", short(number)),
+        _ => format!("{key}={value}"),
+    }
+}
+
+/// The curves of those that are private and have a result.
+pub fn pareto(rows: &[Row]) -> Vec<ParetoPoint> {
+    let point = |row: &Row| {
+        Some(ParetoPoint {
+            algorithm: row.algorithm.clone(),
+            epsilon: row.epsilon?,
+            error_median: row.error_median?,
+            error_low: row.error_low?,
+            error_high: row.error_high?,
+        })
+    };
+    rows.iter().filter_map(point).collect()
+}
+
+/// Private, and with a result.
+fn competes(row: &Row) -> bool {
+    row.claim == Claim::Exact && row.error_median.is_some()
+}
+
+/// By epsilon (those without one last), then by error (those without one last).
+pub fn sort(rows: &mut [Row]) {
+    let key = |value: Option<f64>| value.unwrap_or(f64::INFINITY);
+    rows.sort_by(|a, b| {
+        key(a.epsilon)
+            .total_cmp(&key(b.epsilon))
+            .then(key(a.error_median).total_cmp(&key(b.error_median)))
+            .then(a.algorithm.cmp(&b.algorithm))
+    });
+}
+
+/// Who wins where, computed from sorted rows.
+pub fn verdict(rows: &[Row], agents: usize) -> String {
+    let mut sentences = Vec::new();
+    let mut epsilons: Vec<f64> = rows.iter().filter_map(|row| row.epsilon).collect();
+    epsilons.dedup();
+    for epsilon in epsilons {
+        let here: Vec<&Row> =
+            rows.iter().filter(|row| row.epsilon == Some(epsilon) && competes(row)).collect();
+        let Some(best) = here.first() else {
+            sentences.push(format!("At epsilon {epsilon} nobody has a result."));
+            continue;
+        };
+        let error = |row: &Row| row.error_median.unwrap_or(f64::INFINITY);
+        let mut sentence =
+            format!("At epsilon {epsilon} {} errs least ({})", best.algorithm, short(error(best)));
+        // The zero model's error is the number of agents.
+        if error(best) >= agents as f64 {
+            let _ = write!(sentence, ", no better than the zero model, whose error is {agents}");
+        }
+        let free = here.iter().find(|row| !row.needs.iter().any(|need| need == "coordinator"));
+        let ours = here.iter().find(|row| row.algorithm.starts_with("d-zoa"));
+        if let Some(ours) = ours {
+            if ours.algorithm == best.algorithm {
+                if let Some(second) = here.iter().find(|row| !row.algorithm.starts_with("d-zoa")) {
+                    let _ = write!(
+                        sentence,
+                        ", {:.2} times less than {}",
+                        error(second) / error(best),
+                        second.algorithm
+                    );
+                    sentence.push_str(within(best, second));
+                }
+            } else {
+                let _ = write!(
+                    sentence,
+                    "; the best of d-zoa, {}, errs {:.2} times as much",
+                    ours.algorithm,
+                    error(ours) / error(best)
+                );
+                sentence.push_str(within(best, ours));
+            }
+        }
+        match free {
+            Some(free) if free.algorithm != best.algorithm => {
+                let _ = write!(
+                    sentence,
+                    "; of those that need no coordinator {} errs least ({})",
+                    free.algorithm,
+                    short(error(free))
+                );
+            }
+            Some(_) => sentence.push_str(", and it needs no coordinator"),
+            None => {}
+        }
+        sentences.push(sentence + ".");
+    }
+    sentences.join(" ")
+}
+
+/// Whether the bands of two rows touch.
+fn within(better: &Row, worse: &Row) -> &'static str {
+    match (better.error_high, worse.error_low) {
+        (Some(high), Some(low)) if low <= high => " (their spreads overlap)",
+        _ => "",
+    }
+}
+
+/// The table on the terminal.
+pub fn text(comparison: &Comparison) -> String {
+    let mut text = format!("{}: {}\n", comparison.title, comparison.setting);
+    let mut last = Some(f64::NAN);
+    for row in &comparison.rows {
+        if row.epsilon != last {
+            last = row.epsilon;
+            let _ = match row.epsilon {
+                Some(epsilon) => writeln!(text, "\n  epsilon {epsilon}"),
+                None => writeln!(text, "\n  not private"),
+            };
+            let _ = writeln!(
+                text,
+                "  {:<23} {:>9} {:>20} {:>8} {:>6} {:>8} {:>10} {:>9} {:>8}  needs",
+                "algorithm",
+                "error",
+                "10 % to 90 %",
+                "accuracy",
+                "rounds",
+                "messages",
+                "bytes",
+                "calls",
+                "seconds"
+            );
+        }
+        if let Some(reason) = &row.refused {
+            let _ = writeln!(text, "  {:<23} refused: {reason}", row.algorithm);
+            continue;
+        }
+        let number = |value: Option<f64>| value.map_or("diverged".into(), short);
+        let band = format!("{} to {}", number(row.error_low), number(row.error_high));
+        let needs = if row.needs.is_empty() { "values only".into() } else { row.needs.join(", ") };
+        let _ = writeln!(
+            text,
+            "  {:<23} {:>9} {:>20} {:>8} {:>6} {:>8} {:>10} {:>9} {:>8}  {needs}",
+            row.algorithm,
+            number(row.error_median),
+            band,
+            row.accuracy.map_or("-".into(), |accuracy| format!("{accuracy:.3}")),
+            row.rounds,
+            row.messages,
+            row.bytes,
+            row.oracle_calls,
+            format!("{:.3}", row.seconds),
+        );
+    }
+    let _ = writeln!(text, "\n  {}", comparison.verdict);
+    for note in &comparison.notes {
+        let _ = writeln!(text, "  {note}");
+    }
+    text
+}
+
+/// Three digits that a reader takes in at a glance.
+fn short(value: f64) -> String {
+    match value.abs() {
+        size if !(0.01..10_000.0).contains(&size) => format!("{value:.2e}"),
+        size if size < 1.0 => format!("{value:.3}"),
+        size if size < 100.0 => format!("{value:.2}"),
+        _ => format!("{value:.0}"),
+    }
+}
+
+fn claim_word(claim: Claim) -> &'static str {
+    match claim {
+        Claim::Exact => "exact",
+        Claim::Nominal => "nominal",
+        Claim::None => "none",
+    }
+}
+
+/// The same as Markdown, for documents.
+pub fn markdown(comparison: &Comparison) -> String {
+    let Comparison { setting, verdict, rows, .. } = comparison;
+    let mut text = format!("{setting}.\n\n{verdict}\n\n");
+    text.push_str(
+        "| epsilon | algorithm | error, median (10 % to 90 %) | accuracy | rounds | messages | bytes | \
+         oracle calls | seconds | needs |\n| ---: | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |\n",
+    );
+    let number = |value: Option<f64>| value.map_or("diverged".into(), short);
+    for row in rows {
+        let epsilon = row.epsilon.map_or("not private".into(), |epsilon| epsilon.to_string());
+        if let Some(reason) = &row.refused {
+            let _ = writeln!(
+                text,
+                "| {epsilon} | {} | refused: {reason} | | | | | | | |",
+                row.algorithm
+            );
+            continue;
+        }
+        let _ = writeln!(
+            text,
+            "| {epsilon} | {} | {} ({} to {}) | {} | {} | {} | {} | {} | {:.3} | {} |",
+            row.algorithm,
+            number(row.error_median),
+            number(row.error_low),
+            number(row.error_high),
+            row.accuracy.map_or("-".into(), |accuracy| format!("{accuracy:.3}")),
+            row.rounds,
+            row.messages,
+            row.bytes,
+            row.oracle_calls,
+            row.seconds,
+            if row.needs.is_empty() { "values only".into() } else { row.needs.join(", ") },
+        );
+    }
+    text
+}
+
+/// The same as CSV.
+pub fn csv(rows: &[Row]) -> String {
+    let mut csv = String::from(
+        "epsilon,algorithm,claim,error_median,error_low,error_high,objective_gap,accuracy,rounds,\
+         messages,bytes,oracle_calls,seconds,needs,settings,refused\n",
+    );
+    let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
+    for row in rows {
+        let fields = [
+            number(row.epsilon),
+            row.algorithm.clone(),
+            claim_word(row.claim).into(),
+            number(row.error_median),
+            number(row.error_low),
+            number(row.error_high),
+            number(row.objective_gap),
+            number(row.accuracy),
+            row.rounds.to_string(),
+            row.messages.to_string(),
+            row.bytes.to_string(),
+            row.oracle_calls.to_string(),
+            row.seconds.to_string(),
+            row.needs.join("; "),
+            row.settings.join("; "),
+            row.refused.clone().unwrap_or_default(),
+        ];
+        let fields: Vec<String> =
+            fields.iter().map(|field| crate::files::csv_field(field)).collect();
+        csv.push_str(&fields.join(","));
+        csv.push('\n');
+    }
+    csv
+}

@@ -1,0 +1,213 @@
+//! Figure 3 as it should have been: at equal exact total epsilon, with mechanisms that hold.
+
+use super::captions::{lost, number, spread};
+use super::contest::{self, Choice, TUNED};
+use super::curves::{ERROR, curve};
+use super::exact::{AGENTS, Budget, ETA, FEATURES, Method, SAMPLES};
+use super::raw::{Key, Measurement, Point};
+use super::trials::{Stop, Trial};
+use super::{Drawing, Figure};
+use crate::chart::{BLUE, Chart, GREEN, ORANGE, PURPLE, Panel, RED, Style};
+use crate::error::{Error, Result};
+use dzoa::mechanism::output_rule;
+use kuva::prelude::MarkerShape;
+
+/// Losses with c1 = 1 on rows in the unit ball.
+pub const LOSSES: [&str; 2] = ["logistic", "hinge"];
+/// Along the first panels, at [`DELTA`].
+pub const EPSILONS: [f64; 6] = [0.25, 0.5, 1.0, 2.0, 4.0, 8.0];
+/// What the baselines are tuned at.
+pub const DELTA: f64 = 1e-5;
+/// Along the other panels, at [`EPSILON`].
+const DELTAS: [f64; 5] = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4];
+const EPSILON: f64 = 2.0;
+const MOST_TRIALS: u64 = 20;
+
+/// Names in CSV files and legends: D-ZOA's mechanisms, then the tuned baselines.
+const NAMES: [&str; 5] = ["D-ZOA output", "D-ZOA scalar", TUNED[0], TUNED[1], TUNED[2]];
+
+/// The exact trade-off.
+#[derive(Default)]
+pub struct Honest {
+    tuned: Vec<Choice>,
+}
+
+impl Honest {
+    fn method(&self, name: &str, loss: &str, epsilon: f64) -> Result<Method> {
+        let rule = "rho = \"auto\", rounds = \"auto\"";
+        Ok(match name {
+            "D-ZOA output" => Method {
+                algorithm: format!("{{ name = \"admm\", {rule} }}"),
+                mechanism: "output",
+                growth: output_rule(SAMPLES, epsilon).growth,
+            },
+            "D-ZOA scalar" => Method {
+                algorithm: format!("{{ name = \"d-zoa\", {rule} }}"),
+                mechanism: "scalar",
+                growth: 1.0,
+            },
+            name => {
+                let is = |c: &&Choice| c.name == name && c.loss == loss && c.epsilon == epsilon;
+                let choice = self.tuned.iter().find(is).ok_or_else(|| {
+                    Error::input(format!(
+                        "fig3-honest.settings.json: {name} on {loss} was not tuned"
+                    ))
+                    .hint("compute the figure again, in another directory")
+                })?;
+                contest::baseline(choice.algorithm.clone())
+            }
+        })
+    }
+}
+
+impl Figure for Honest {
+    fn name(&self) -> &'static str {
+        "fig3-honest"
+    }
+
+    fn columns(&self) -> (&'static str, &'static str) {
+        ("epsilon_total", "error")
+    }
+
+    fn trials(&self, asked: u64) -> u64 {
+        asked.min(MOST_TRIALS)
+    }
+
+    fn cost(&self) -> f64 {
+        38.0
+    }
+
+    fn cost_of_tuning(&self) -> f64 {
+        200.0
+    }
+
+    fn prepare(&mut self, seed: u64) -> Result<(), Stop> {
+        self.tuned = contest::tune(seed)?;
+        Ok(())
+    }
+
+    fn tuned(&self) -> serde_json::Value {
+        serde_json::json!(self.tuned)
+    }
+
+    fn restore(&mut self, tuned: &serde_json::Value) -> Result<(), serde_json::Error> {
+        self.tuned = serde::Deserialize::deserialize(tuned)?;
+        Ok(())
+    }
+
+    fn measure(&self, trial: &mut Trial) -> Result<Vec<Measurement>, Stop> {
+        let mut measurements = Vec::new();
+        for loss in LOSSES {
+            for name in NAMES {
+                let draw = trial.exact(loss)?;
+                let along_epsilon = EPSILONS.map(|epsilon| ("epsilon", epsilon, DELTA));
+                let along_delta = DELTAS.map(|delta| ("delta", EPSILON, delta));
+                let mut again = None;
+                for (panel, epsilon, delta) in along_epsilon.into_iter().chain(along_delta) {
+                    let both = (epsilon, delta) == (EPSILON, DELTA);
+                    let value = match again {
+                        Some(value) if both => value,
+                        _ => {
+                            let method = self.method(name, loss, epsilon)?;
+                            draw.error(&method, Budget { epsilon, delta })?
+                        }
+                    };
+                    if both {
+                        again = Some(value);
+                    }
+                    let key = Key {
+                        figure: format!("fig3-honest-{loss}-{panel}"),
+                        algorithm: name.into(),
+                        epsilon,
+                        delta,
+                        x: epsilon,
+                    };
+                    measurements.push(Measurement { key, value });
+                }
+            }
+        }
+        Ok(measurements)
+    }
+
+    fn draw(&self, points: &[Point], trials: u64) -> Result<Drawing> {
+        let mut panels = Vec::new();
+        for (panel, x_label, x) in [
+            (
+                "epsilon",
+                format!("exact total ε  (δ = {})", number(DELTA)),
+                (|key| key.x) as fn(&Key) -> f64,
+            ),
+            ("delta", format!("δ  (exact total ε = {EPSILON})"), |key| key.delta),
+        ] {
+            for loss in LOSSES {
+                let figure = format!("fig3-honest-{loss}-{panel}");
+                let curves = NAMES.iter().zip(styles()).map(|(name, style)| {
+                    let select = |key: &Key| key.figure == figure && key.algorithm == *name;
+                    curve(points, ((*name).into(), style), select, x)
+                });
+                let letter = ["a", "b", "c", "d"][panels.len()];
+                panels.push(Panel {
+                    title: format!("({letter})  {loss}, exact privacy"),
+                    x_label: x_label.clone(),
+                    y_label: ERROR.into(),
+                    log_x: true,
+                    curves: curves.collect(),
+                });
+            }
+        }
+        let caption = format!(
+            "**Figure 3, honest.** The same axes with mechanisms that hold: error at equal *exact* total (ε, δ), replace-one \
+             adjacency, each agent's releases together. L1 logistic and hinge (c₁ = 1), K = {AGENTS} on the paper's graph, \
+             Nₖ = {SAMPLES}, P = {FEATURES}, η = {ETA}, mean scale. D-ZOA with `output` and `scalar` takes its public rules, \
+             untuned; {} {}{} {}",
+            contest::describe(),
+            spread(trials),
+            lost(points),
+            winners(points)
+        );
+        let svg = Chart { panels, columns: 2 }.svg();
+        let further = vec![("fig3-honest.tuning.csv".into(), contest::csv(&self.tuned))];
+        Ok(Drawing { svg, caption, further })
+    }
+}
+
+fn styles() -> [Style; 5] {
+    use MarkerShape::{Circle, Diamond, Square, Triangle, TriangleDown};
+    [
+        Style { color: BLUE, dash: None, marker: Some(Circle) },
+        Style { color: GREEN, dash: Some("14 5"), marker: Some(Square) },
+        Style { color: RED, dash: Some("8 5"), marker: Some(Triangle) },
+        Style { color: PURPLE, dash: Some("3 4"), marker: Some(Diamond) },
+        Style { color: ORANGE, dash: Some("14 4 3 4"), marker: Some(TriangleDown) },
+    ]
+}
+
+/// Who has the lowest mean error at every epsilon, and how far behind it D-ZOA is.
+fn winners(points: &[Point]) -> String {
+    let each_loss = LOSSES.map(|loss| {
+        let figure = format!("fig3-honest-{loss}-epsilon");
+        let each = EPSILONS.map(|epsilon| {
+            let here =
+                || points.iter().filter(|p| p.key.figure == figure && p.key.epsilon == epsilon);
+            let best = here().min_by(|a, b| a.mean.total_cmp(&b.mean));
+            let ours = here()
+                .filter(|p| p.key.algorithm.starts_with("D-ZOA"))
+                .min_by(|a, b| a.mean.total_cmp(&b.mean));
+            match (best, ours) {
+                (Some(best), Some(ours)) => format!(
+                    "{} {} at ε = {epsilon} ({} {})",
+                    best.key.algorithm,
+                    number(best.mean),
+                    ours.key.algorithm,
+                    number(ours.mean)
+                ),
+                _ => String::new(),
+            }
+        });
+        format!("{loss}: {}", each.join(", "))
+    });
+    format!(
+        "Lowest mean error, and in brackets D-ZOA's better mechanism: {}.",
+        each_loss.join("; ")
+    )
+}

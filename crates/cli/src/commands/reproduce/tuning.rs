@@ -1,0 +1,136 @@
+//! The paper's benchmark DP-ADMM, tuned as the paper says it was: for the error at the last round, by a grid that
+//! is declared here, on draws that no figure shows.
+
+use super::captions::number;
+use super::paper::{Draw, Pair, ROUNDS};
+use super::trials::{Stop, Trial, in_parallel};
+use crate::error::Error;
+use crate::interrupt;
+use dzoa::baselines::{Spec, dp_admm};
+use dzoa::privacy::Event;
+use serde::{Deserialize, Serialize};
+use std::fmt::Write as _;
+use std::sync::Mutex;
+
+/// Draws that each setting is tried on.
+const TRIALS: u64 = 8;
+const RHO: [f64; 6] = [0.1, 0.3, 1.0, 3.0, 10.0, 30.0];
+const A: [f64; 6] = [0.01, 0.03, 0.1, 0.3, 1.0, 3.0];
+const P: [f64; 3] = [0.0, 0.5, 1.0];
+
+/// The chosen settings for one pair.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Tuned {
+    /// Of a round.
+    pub epsilon: f64,
+    /// delta.
+    pub delta: f64,
+    /// rho.
+    pub rho: f64,
+    /// Steps `a k^-p`.
+    pub a: f64,
+    /// Their decay.
+    pub p: f64,
+    /// Mean over the tuning draws at the last round.
+    pub error: f64,
+}
+
+/// Tunes DP-ADMM for every pair.
+pub fn tune(seed: u64, pairs: &[Pair]) -> Result<Vec<Tuned>, Stop> {
+    let draws = Mutex::new(Vec::new());
+    in_parallel(&(0..TRIALS).collect::<Vec<u64>>(), |&number| {
+        let mut trial = Trial::for_tuning(seed, number);
+        trial.paper()?;
+        let mut draws = draws.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        draws.push((number, trial));
+        Ok(())
+    })?;
+    let mut draws = draws.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    // The sum over draws must not depend on which thread was first.
+    draws.sort_by_key(|(number, _)| *number);
+    let draws: Vec<&Draw> = draws
+        .iter_mut()
+        .map(|(_, trial)| trial.paper().map(|draw| &*draw))
+        .collect::<Result<_, _>>()?;
+    let best = Mutex::new(Vec::new());
+    in_parallel(pairs, |&pair| {
+        let tuned = tune_pair(&draws, pair)?;
+        best.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(tuned);
+        Ok(())
+    })?;
+    let best = best.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let of = |pair: &Pair| best.iter().copied().find(|t| (t.epsilon, t.delta) == *pair);
+    Ok(pairs.iter().filter_map(of).collect())
+}
+
+fn tune_pair(draws: &[&Draw], (epsilon, delta): Pair) -> Result<Tuned, Stop> {
+    let mut best: Option<Tuned> = None;
+    for rho in RHO {
+        for a in A {
+            for p in P {
+                if interrupt::asked() {
+                    return Err(Stop::Interrupted);
+                }
+                let mut tuned = Tuned { epsilon, delta, rho, a, p, error: 0.0 };
+                for draw in draws {
+                    let last = errors(draw, &tuned)?.last().copied().unwrap_or(f64::INFINITY);
+                    tuned.error += last / draws.len() as f64;
+                }
+                if best.is_none_or(|best| tuned.error < best.error) {
+                    best = Some(tuned);
+                }
+            }
+        }
+    }
+    Ok(best.expect("the grid is not empty"))
+}
+
+/// DP-ADMM's error after each round, the coordinator's w standing for every agent.
+fn errors(draw: &Draw, tuned: &Tuned) -> Result<Vec<f64>, Stop> {
+    let Tuned { epsilon, delta, rho, a, p, .. } = *tuned;
+    let nominal = Some((epsilon, delta));
+    let settings = dp_admm::Settings { rho, step: a, decay: p, clip: None, nominal };
+    draw.errors_of(Spec::DpAdmm(settings), Event::Nominal { epsilon, delta })
+}
+
+/// The same with the settings that were chosen for a pair.
+pub fn errors_for(draw: &Draw, tuned: &[Tuned], pair: Pair) -> Result<Vec<f64>, Stop> {
+    let tuned =
+        tuned.iter().find(|tuned| (tuned.epsilon, tuned.delta) == pair).ok_or_else(|| {
+            let (epsilon, delta) = pair;
+            Error::input(format!("settings.json: DP-ADMM was not tuned for ({epsilon}, {delta})"))
+                .hint("compute the figure again, in another directory")
+        })?;
+    errors(draw, tuned)
+}
+
+/// `NAME.tuning.csv`
+pub fn csv(tuned: &[Tuned]) -> String {
+    let mut csv = String::from("epsilon,delta,rho,a,p,tuning_error,tuning_trials,settings_tried\n");
+    let tried = RHO.len() * A.len() * P.len();
+    for Tuned { epsilon, delta, rho, a, p, error } in tuned {
+        let _ = writeln!(csv, "{epsilon},{delta},{rho},{a},{p},{error},{TRIALS},{tried}");
+    }
+    csv
+}
+
+/// For captions.
+pub fn describe(tuned: &[Tuned], name: &str) -> String {
+    let mut text = format!(
+        "DP-ADMM is tuned for each (ε, δ) for its error at round {ROUNDS}, over {} settings (ρ from {} to {}, steps \
+         a k⁻ᵖ with a from {} to {} and p in 0, ½, 1) on {TRIALS} other draws",
+        RHO.len() * A.len() * P.len(),
+        RHO[0],
+        RHO[RHO.len() - 1],
+        A[0],
+        A[A.len() - 1]
+    );
+    if tuned.len() <= 4 {
+        let chosen = tuned.iter().map(|t| {
+            let (epsilon, delta) = (number(t.epsilon), number(t.delta));
+            format!("({epsilon}, {delta}): ρ = {}, a = {}, p = {}", t.rho, t.a, t.p)
+        });
+        let _ = write!(text, "; chosen: {}", chosen.collect::<Vec<_>>().join("; "));
+    }
+    text + &format!(" ({name}.tuning.csv).")
+}

@@ -1,0 +1,66 @@
+//! The numbers that a reader looks for first.
+
+use crate::summary::Summary;
+use maud::{Markup, html};
+
+/// The facts as a table.
+pub fn table(summary: &Summary) -> Markup {
+    html! {
+        table.facts {
+            @for (label, value) in facts(summary) {
+                tr { th scope="row" { (label) } td { (unbroken(&value)) } }
+            }
+        }
+    }
+}
+
+/// A value and the remark in brackets behind it: a line may end between them, but not inside.
+fn unbroken(value: &str) -> Markup {
+    match value.find(" (") {
+        Some(at) => html! { span { (&value[..at]) } " " span { (&value[at + 1..]) } },
+        None => html! { span { (value) } },
+    }
+}
+
+/// Label and value of what a reader looks for first.
+pub fn facts(summary: &Summary) -> Vec<(&'static str, String)> {
+    let mut facts = Vec::new();
+    if let Some(error) = summary.final_error {
+        facts.push(("normalised error", format!("{error:.3e}")));
+    }
+    let mut errors: Vec<f64> = summary.final_errors.iter().copied().flatten().collect();
+    if errors.len() > 1 {
+        errors.sort_by(f64::total_cmp);
+        let middle = 0.5 * (errors[(errors.len() - 1) / 2] + errors[errors.len() / 2]);
+        facts.push(("its median over trials", format!("{middle:.3e}")));
+    }
+    if let Some(objective) = summary.objective {
+        facts.push(("objective", format!("{objective:.9}")));
+    }
+    if let Some(optimum) = summary.optimum {
+        let known =
+            |label: &str, value: f64| format!("{label} {:.0e}", value.max(f64::EPSILON * 1e-4));
+        let gap = match (summary.optimum_gap, summary.optimum_stationarity) {
+            (Some(gap), _) => known("certified to", gap),
+            (None, Some(stationarity)) => known("stationary to", stationarity),
+            (None, None) => "no certificate".into(),
+        };
+        facts.push(("centralised optimum", format!("{optimum:.9} ({gap})")));
+    }
+    if let Some(consensus) = summary.consensus {
+        facts.push(("agents agree to", format!("{consensus:.2e}")));
+    }
+    if summary.oracle_calls > 0 {
+        facts.push(("objective values asked for", summary.oracle_calls.to_string()));
+    }
+    let n = summary.accuracies.len() as f64;
+    if n > 0.0 {
+        let mean = summary.accuracies.iter().sum::<f64>() / n;
+        let variance = summary.accuracies.iter().map(|a| (a - mean).powi(2)).sum::<f64>() / n;
+        let spread =
+            if n > 1.0 { format!(" ± {:.4} over trials", variance.sqrt()) } else { String::new() };
+        facts.push(("training accuracy", format!("{mean:.4}{spread}")));
+    }
+    facts.push(("seconds for the rounds", format!("{:.3}", summary.seconds)));
+    facts
+}

@@ -1,0 +1,149 @@
+//! The recursion that the decentralised baselines share: consensus ADMM on public vectors.
+
+use super::Holder;
+use super::plan::{Perturbed, gradient_sensitivity, pure};
+use crate::admm::{Admm, InnerFailure, LocalState};
+use crate::graph::Graph;
+use crate::mechanism::{NoGuarantee, Target};
+use crate::problem::Problem;
+use dzoa_privacy::calibrate::lemma3_sensitivity;
+use dzoa_privacy::{Event, NoisyObjective, Receipt, Release};
+use rand::rngs::ChaCha20Rng;
+use std::sync::Arc;
+
+/// How near the solver comes to the minimiser, as a fraction of Lemma 3's sensitivity with c1 = 1.
+const TAU: f64 = 1e-5;
+
+/// Every agent's public state.
+pub struct Consensus {
+    /// rho and how neighbourhoods are counted.
+    pub admm: Admm,
+    /// Per agent.
+    pub states: Vec<LocalState>,
+    neighbours: Vec<Vec<usize>>,
+    /// Per agent: how near its solver comes.
+    tau: Vec<f64>,
+}
+
+impl Consensus {
+    /// `beta = gamma = 0`.
+    pub fn new(admm: Admm, problem: &Problem, graph: &Graph) -> Self {
+        let neighbours: Vec<Vec<usize>> =
+            (0..graph.len()).map(|k| graph.neighbours(k).to_vec()).collect();
+        let states: Vec<LocalState> =
+            neighbours.iter().map(|near| LocalState::zero(problem.dim(), near.len())).collect();
+        let tau = (0..graph.len())
+            .map(|k| {
+                let quadratic = admm.rho * states[k].neighbourhood(&admm) as f64;
+                // The gap of losses with kinks is resolved to about 1e-15 of the objective.
+                let least = (1e-13 / quadratic).sqrt().min(1e-3);
+                (TAU * problem.sample_weight(k) / quadratic).max(least)
+            })
+            .collect();
+        Self { admm, states, neighbours, tau }
+    }
+
+    /// `argmin F_k`, to within the tolerance.
+    pub fn solve(&self, holder: &mut Holder) -> Result<Vec<f64>, InnerFailure> {
+        self.solve_perturbed(self.admm.rho, holder, None)
+    }
+
+    /// `argmin F_k + linear'b`.
+    fn solve_perturbed(
+        &self,
+        rho: f64,
+        holder: &mut Holder,
+        linear: Option<&[f64]>,
+    ) -> Result<Vec<f64>, InnerFailure> {
+        let state = &self.states[holder.k];
+        let mut lagrangian = state.lagrangian(&Admm { rho, ..self.admm }, &holder.objective);
+        if let Some(linear) = linear {
+            lagrangian.linear.iter_mut().zip(linear).for_each(|(sum, noise)| *sum += noise);
+        }
+        holder.exact.solve_to(self.tau[holder.k], &lagrangian)
+    }
+
+    /// The look of an objective perturbation: noise in the objective, then its minimiser.
+    pub fn look_perturbed(
+        &self,
+        rho: f64,
+        holder: &mut Holder,
+        receipt: Receipt,
+        noise: &mut ChaCha20Rng,
+    ) -> Result<Release, InnerFailure> {
+        let (linear, token) = NoisyObjective::new(receipt, self.dim(), noise)?;
+        let minimiser = self.solve_perturbed(rho, holder, Some(&linear))?;
+        Ok(token.finish(minimiser, noise))
+    }
+
+    /// What consensus adds to `f_k`: public.
+    pub fn forces(&self, k: usize) -> (Vec<f64>, f64) {
+        self.states[k].forces(&self.admm)
+    }
+
+    /// The dual update with this rho, from everybody's new vector.
+    pub fn exchange(&mut self, rho: f64, betas: &[Arc<[f64]>]) {
+        for (k, state) in self.states.iter_mut().enumerate() {
+            for (edge, &l) in state.edges.iter_mut().zip(&self.neighbours[k]) {
+                edge.pair(rho, &betas[k], &betas[l]);
+                edge.beta = betas[l].clone();
+            }
+            state.beta = betas[k].clone();
+        }
+    }
+
+    /// Vectors exchanged in one round.
+    pub fn messages(&self) -> u64 {
+        self.neighbours.iter().map(|near| near.len() as u64).sum()
+    }
+
+    /// P.
+    pub fn dim(&self) -> usize {
+        self.states.first().map_or(0, |state| state.beta.len())
+    }
+
+    /// `Delta_k + 2 tau`: how far one person's rows move agent k's minimiser.
+    pub fn sensitivity(
+        &self,
+        problem: &Problem,
+        k: usize,
+        target: &Target,
+    ) -> Result<f64, NoGuarantee> {
+        let c1 = super::plan::c1(problem, None)?;
+        // Lemma 3 divides by the number of rows: the inverse of a row's weight.
+        let samples = (1.0 / problem.sample_weight(k)).round() as usize;
+        let near = self.states[k].neighbourhood(&self.admm);
+        let delta = lemma3_sensitivity(c1, self.admm.rho, near, samples);
+        Ok(target.rows_per_person as f64 * (delta + 2.0 * self.tau[k]))
+    }
+
+    /// Objective perturbation at agent k: one event per look, with the given rho in each.
+    pub fn perturbed_events(
+        &self,
+        problem: &Problem,
+        k: usize,
+        rhos: &[f64],
+        target: &Target,
+    ) -> Result<Vec<Event>, NoGuarantee> {
+        let c3 = problem.loss.smoothness().ok_or(NoGuarantee::NotSmooth(problem.loss.name()))?;
+        let gradient = gradient_sensitivity(problem, k, None, target)?;
+        let near = self.states[k].neighbourhood(&self.admm) as f64;
+        let shares = vec![1.0 / rhos.len() as f64; rhos.len()];
+        pure(&shares, target, |look, epsilon| {
+            Perturbed {
+                gradient,
+                // The penalty makes F_k strongly convex without any row.
+                curvature: c3 * problem.sample_weight(k) / (2.0 * rhos[look] * near),
+                rows: target.rows_per_person,
+                tau: self.tau[k],
+                dim: problem.dim(),
+            }
+            .event(epsilon)
+        })
+    }
+}
+
+/// The vectors of releases.
+pub fn vectors(releases: &[Release]) -> Vec<Arc<[f64]>> {
+    releases.iter().map(|release| release.values().clone()).collect()
+}

@@ -1,0 +1,84 @@
+//! P-ADMM (Ding, Gong, Zhang, Pan, Han): Gaussian primal variable perturbation whose variance decays,
+//! `sigma_m^2 = sigma_1^2 q^(m-1)`, so that the noise falls while the run converges.
+//!
+//! The total and q give sigma_1. The authors account in zCDP, `Delta^2/(2 sigma_m^2)` a round; here the same
+//! releases are accounted exactly. It is d-zoa's mechanism `output` with an exact solver and
+//! `schedule = { growth = 1/q }`.
+
+use super::consensus::{Consensus, vectors};
+use super::plan::gaussian;
+use super::{Baseline, Holder, Needs};
+use crate::admm::{Admm, InnerFailure};
+use crate::graph::Graph;
+use crate::mechanism::{NoGuarantee, Target};
+use crate::problem::Problem;
+use dzoa_privacy::calibrate::Schedule;
+use dzoa_privacy::{Event, Private, Receipt, Release};
+use rand::rngs::ChaCha20Rng;
+
+/// Settings.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    /// rho, and how neighbourhoods are counted.
+    pub admm: Admm,
+    /// q: each round's variance over that of the one before.
+    pub decay: f64,
+}
+
+/// All agents.
+pub struct PAdmm {
+    consensus: Consensus,
+    decay: f64,
+}
+
+impl PAdmm {
+    /// Before the first round.
+    pub fn new(settings: Settings, problem: &Problem, graph: &Graph) -> Self {
+        let consensus = Consensus::new(settings.admm, problem, graph);
+        Self { consensus, decay: settings.decay }
+    }
+}
+
+impl Baseline for PAdmm {
+    fn name(&self) -> &'static str {
+        "p-admm"
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { exact_solver: true, known_c1: true, ..Needs::default() }
+    }
+
+    fn events(
+        &self,
+        problem: &Problem,
+        k: usize,
+        rounds: u64,
+        target: &Target,
+    ) -> Result<Vec<Event>, NoGuarantee> {
+        let sensitivity = self.consensus.sensitivity(problem, k, target)?;
+        let schedule = Schedule::Growth(1.0 / self.decay);
+        gaussian(&vec![sensitivity; rounds as usize], problem.dim(), target, schedule)
+    }
+
+    fn look(
+        &self,
+        _round: u64,
+        holder: &mut Holder,
+        receipt: Receipt,
+        noise: &mut ChaCha20Rng,
+    ) -> Result<Release, InnerFailure> {
+        Ok(Private::new(self.consensus.solve(holder)?).release(receipt, noise)?)
+    }
+
+    fn absorb(&mut self, _round: u64, releases: &[Release]) {
+        self.consensus.exchange(self.consensus.admm.rho, &vectors(releases));
+    }
+
+    fn estimate(&self, k: usize) -> Vec<f64> {
+        self.consensus.states[k].beta.to_vec()
+    }
+
+    fn messages(&self, _round: u64) -> u64 {
+        self.consensus.messages()
+    }
+}

@@ -1,0 +1,148 @@
+//! What the baselines share: gradients of bounded sensitivity, and from a target to events.
+
+use crate::mechanism::{NoGuarantee, Target};
+use crate::problem::{EmpiricalRisk, Problem};
+use dzoa_privacy::calibrate::{Schedule, discrete_gaussian_events};
+use dzoa_privacy::{Accountant, Event, ExactGaussian, noise};
+
+/// The share of an objective perturbation's epsilon that hides the solver's tolerance.
+const SHARE_OF_TOLERANCE: f64 = 0.02;
+
+/// c1: the loss's own, or what per-sample gradients are clipped to, whichever is less.
+pub fn c1(problem: &Problem, clip: Option<f64>) -> Result<f64, NoGuarantee> {
+    match (problem.loss.lipschitz(), clip) {
+        (Some(c1), Some(clip)) => Ok(c1.min(clip)),
+        (Some(c1), None) => Ok(c1),
+        (None, Some(clip)) => Ok(clip),
+        (None, None) => Err(NoGuarantee::NoLipschitz(problem.loss.name())),
+    }
+}
+
+/// How far replacing one person's rows moves agent k's gradient: `2 c1 scale_k` a row.
+pub fn gradient_sensitivity(
+    problem: &Problem,
+    k: usize,
+    clip: Option<f64>,
+    target: &Target,
+) -> Result<f64, NoGuarantee> {
+    let samples = problem.agents[k].count() as f64;
+    // One replaced summand also changes how the others are rounded: at most this much, relatively.
+    let rounding = samples * samples * (problem.dim() as f64).sqrt() * 2.0 * f64::EPSILON;
+    let rows = target.rows_per_person as f64;
+    Ok(2.0 * c1(problem, clip)? * problem.sample_weight(k) * rows * (1.0 + rounding))
+}
+
+/// `scale sum_i loss'(x_i'w) x_i` over the given rows (all without a list), each summand clipped to norm
+/// `clip`.
+pub fn gradient(
+    risk: &EmpiricalRisk,
+    rows: Option<&[usize]>,
+    w: &[f64],
+    scale: f64,
+    clip: Option<f64>,
+) -> Vec<f64> {
+    let samples = &risk.samples;
+    let slope = |i: usize| {
+        let slope = risk.loss.slope(samples.rows.dot(i, w), samples.targets[i]);
+        match clip {
+            None => slope,
+            Some(clip) => {
+                let norm = slope.abs() * samples.rows.norm_squared(i).sqrt();
+                let kept = if norm > clip { slope * (clip / norm) } else { slope };
+                // What is no number cannot be clipped; a row may not poison the sum.
+                if kept.is_finite() { kept } else { 0.0 }
+            }
+        }
+    };
+    let mut slopes = vec![0.0; samples.count()];
+    match rows {
+        None => (0..samples.count()).for_each(|i| slopes[i] = scale * slope(i)),
+        Some(rows) => rows.iter().for_each(|&i| slopes[i] = scale * slope(i)),
+    }
+    let mut gradient = vec![0.0; w.len()];
+    samples.rows.add_transposed(&slopes, &mut gradient);
+    gradient
+}
+
+/// Gaussian events for looks of these sensitivities; each look spends its share of `mu^2`.
+pub fn gaussian(
+    sensitivities: &[f64],
+    dim: usize,
+    target: &Target,
+    schedule: Schedule,
+) -> Result<Vec<Event>, NoGuarantee> {
+    let budget = (target.total_epsilon, target.delta);
+    let unit =
+        discrete_gaussian_events(1.0, budget, (dim, 1), sensitivities.len() as u64, schedule)
+            .ok_or(NoGuarantee::BudgetTooSmall { epsilon: target.total_epsilon })?;
+    let scaled = unit.iter().zip(sensitivities).map(|(event, &sensitivity)| match *event {
+        Event::DiscreteGaussian { sigma, .. } => {
+            // The grid scales along; a few units in the last place pay for the product's rounding.
+            let sigma = sensitivity * sigma * (1.0 + 4.0 * f64::EPSILON);
+            Event::discrete_gaussian(sensitivity, sigma, dim, 1)
+        }
+        event => event,
+    });
+    Ok(scaled.collect())
+}
+
+/// Pure events: look i gets the share `shares[i]` of the total epsilon, and `event` makes one from it.
+pub fn pure(
+    shares: &[f64],
+    target: &Target,
+    event: impl Fn(usize, f64) -> Result<Event, NoGuarantee>,
+) -> Result<Vec<Event>, NoGuarantee> {
+    let mut aim = target.total_epsilon;
+    // Rounding to the grid costs a little: aim that much lower until the accountant agrees.
+    for _ in 0..20 {
+        let events: Vec<Event> = shares
+            .iter()
+            .enumerate()
+            .map(|(i, share)| event(i, aim * share))
+            .collect::<Result<_, _>>()?;
+        let mut total = ExactGaussian::default();
+        let composed = events.iter().try_for_each(|event| total.compose(event));
+        let spent = total.epsilon(target.delta);
+        if composed.is_ok() && spent <= target.total_epsilon {
+            return Ok(events);
+        }
+        aim *= target.total_epsilon / spent * (1.0 - 1e-9);
+    }
+    Err(NoGuarantee::BudgetTooSmall { epsilon: target.total_epsilon })
+}
+
+/// A convex objective that is perturbed: what its guarantee rests on.
+#[derive(Clone, Copy, Debug)]
+pub struct Perturbed {
+    /// How far one person's rows move its gradient.
+    pub gradient: f64,
+    /// The largest curvature of one row's share, over the objective's strong convexity without it.
+    pub curvature: f64,
+    /// Rows a person may have.
+    pub rows: usize,
+    /// How near the solver comes.
+    pub tau: f64,
+    /// P.
+    pub dim: usize,
+}
+
+impl Perturbed {
+    /// The event of one release that costs this epsilon; refused where the Hessian alone costs more.
+    pub fn event(&self, epsilon: f64) -> Result<Event, NoGuarantee> {
+        let log_determinant = self.rows as f64 * self.curvature.ln_1p() * (1.0 + 1e-12);
+        let hide = SHARE_OF_TOLERANCE * epsilon;
+        let left = epsilon - hide - log_determinant;
+        let output_scale = 2.0 * self.tau / hide;
+        if left <= 0.0 {
+            return Err(NoGuarantee::Hessian { epsilon, costs: log_determinant });
+        }
+        Ok(Event::ObjectivePerturbation {
+            gradient: self.gradient,
+            scale: self.gradient / left,
+            log_determinant,
+            tolerance: 2.0 * self.tau + noise::laplace_rounding(output_scale, self.dim),
+            output_scale,
+            coordinates: self.dim as u64,
+        })
+    }
+}

@@ -1,0 +1,132 @@
+//! R-ADMM, recycled ADMM (Zhang, Khalili, Liu 2018): every even round reuses the odd round's linearisation
+//! and costs no privacy.
+//!
+//! ```text
+//! odd:   beta_k = argmin F_k(b) + e'b,   g_k = -(linear_k + 2 q_k beta_k)
+//! even:  beta_k <- beta_k - [g_k + gamma_k + rho sum_l (beta_k - beta_l)]/(2 q_k + proximity)
+//! both:  gamma_kl += rho (beta_k - beta_l)
+//! ```
+//!
+//! `g_k`, the perturbed gradient, follows from the stationarity of the odd step **at the released value**:
+//! here it is computed from public vectors alone. (Taken at the unreleased solution of an output-perturbed
+//! step it would reveal that solution.) The odd rounds are objective perturbation, as in [`super::dvp`].
+
+use super::consensus::{Consensus, vectors};
+use super::{Baseline, Holder, Needs, Part};
+use crate::admm::{Admm, InnerFailure};
+use crate::graph::Graph;
+use crate::mechanism::{NoGuarantee, Target};
+use crate::problem::Problem;
+use dzoa_privacy::{Event, Receipt, Release};
+use rand::rngs::ChaCha20Rng;
+use std::sync::Arc;
+
+/// Settings.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    /// rho, and how neighbourhoods are counted.
+    pub admm: Admm,
+    /// How firmly an even step stays near; without one, the largest curvature of `f_k`.
+    pub proximity: Option<f64>,
+}
+
+/// All agents.
+pub struct RAdmm {
+    consensus: Consensus,
+    proximity: Vec<f64>,
+    /// `g_k`
+    gradients: Vec<Vec<f64>>,
+}
+
+impl RAdmm {
+    /// Before the first round.
+    pub fn new(settings: Settings, problem: &Problem, graph: &Graph) -> Self {
+        let agents = graph.len();
+        let share = problem.eta / agents as f64 * problem.regularizer.strong_convexity();
+        let curvature = |k: usize| {
+            let rows = problem.sample_weight(k) * problem.agents[k].count() as f64;
+            rows * problem.loss.smoothness().unwrap_or(1.0) + share
+        };
+        Self {
+            consensus: Consensus::new(settings.admm, problem, graph),
+            proximity: (0..agents).map(|k| settings.proximity.unwrap_or(curvature(k))).collect(),
+            gradients: vec![vec![0.0; problem.dim()]; agents],
+        }
+    }
+
+    /// The even step of agent k, from public vectors.
+    fn recycle(&self, k: usize) -> Arc<[f64]> {
+        let (linear, quadratic) = self.consensus.forces(k);
+        let beta = &self.consensus.states[k].beta;
+        let step = 1.0 / (2.0 * quadratic + self.proximity[k]);
+        (0..beta.len())
+            .map(|p| {
+                let slope = self.gradients[k][p] + linear[p] + 2.0 * quadratic * beta[p];
+                beta[p] - step * slope
+            })
+            .collect()
+    }
+}
+
+impl Baseline for RAdmm {
+    fn name(&self) -> &'static str {
+        "r-admm"
+    }
+
+    fn needs(&self) -> Needs {
+        Needs {
+            exact_solver: true,
+            smooth_loss: true,
+            smooth_regularizer: true,
+            known_c1: true,
+            ..Needs::default()
+        }
+    }
+
+    fn events(
+        &self,
+        problem: &Problem,
+        k: usize,
+        rounds: u64,
+        target: &Target,
+    ) -> Result<Vec<Event>, NoGuarantee> {
+        let rhos = vec![self.consensus.admm.rho; rounds.div_ceil(2) as usize];
+        self.consensus.perturbed_events(problem, k, &rhos, target)
+    }
+
+    fn part(&self, round: u64, _k: usize) -> Part {
+        if round.is_multiple_of(2) { Part::Rests } else { Part::Releases }
+    }
+
+    fn look(
+        &self,
+        _round: u64,
+        holder: &mut Holder,
+        receipt: Receipt,
+        noise: &mut ChaCha20Rng,
+    ) -> Result<Release, InnerFailure> {
+        self.consensus.look_perturbed(self.consensus.admm.rho, holder, receipt, noise)
+    }
+
+    fn absorb(&mut self, round: u64, releases: &[Release]) {
+        let betas = if round.is_multiple_of(2) {
+            (0..self.gradients.len()).map(|k| self.recycle(k)).collect()
+        } else {
+            for (k, release) in releases.iter().enumerate() {
+                let (linear, quadratic) = self.consensus.forces(k);
+                let slope = |(b, linear): (&f64, f64)| -(linear + 2.0 * quadratic * b);
+                self.gradients[k] = release.iter().zip(linear).map(slope).collect();
+            }
+            vectors(releases)
+        };
+        self.consensus.exchange(self.consensus.admm.rho, &betas);
+    }
+
+    fn estimate(&self, k: usize) -> Vec<f64> {
+        self.consensus.states[k].beta.to_vec()
+    }
+
+    fn messages(&self, _round: u64) -> u64 {
+        self.consensus.messages()
+    }
+}
