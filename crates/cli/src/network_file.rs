@@ -1,6 +1,6 @@
 //! The one public file of a network: a config whose agents have addresses.
 
-use crate::config::{Config, DataSource, Mechanism, OptimumNorm, Shape};
+use crate::config::{Config, DataSource, Mechanism, OptimumNorm, Shape, Solver};
 use crate::error::{Error, Result, shown};
 use dzoa::graph::Topology;
 use dzoa_node::zenoh_link::{Place, host};
@@ -35,6 +35,15 @@ impl NetworkFile {
 
     fn check(&self) -> Result<()> {
         let Config { run, privacy, algorithm, data, network, .. } = &self.config;
+        // The other algorithms run in lockstep, some of them around a coordinator: no agent of theirs can
+        // wait, restart or resume.
+        if matches!(algorithm.solver, Solver::Baseline(_)) {
+            return Err(Error::input(format!(
+                "`algorithm.name` is `{}`, which real agents do not run",
+                algorithm.name()
+            ))
+            .hint("set algorithm.name = \"d-zoa\" or \"admm\"; `dzoa run` simulates the others"));
+        }
         let remote = self.places.iter().find(|place| !is_loopback(&place.address));
         if let (Some(seed), Some(place)) = (run.seed, remote) {
             return Err(Error::input(format!(
