@@ -18,7 +18,8 @@ const KILLS: usize = 200;
 /// Long enough for a slow machine; a hang ends here.
 const LIMIT: Duration = Duration::from_secs(400);
 
-/// A process that does not outlive the test.
+/// A process that does not outlive the test: it is ended with it, and where the test is killed and runs no
+/// destructor, its stdin ends.
 struct Agent(Child);
 
 impl Drop for Agent {
@@ -33,7 +34,7 @@ fn start(dir: &Path, name: &str) -> Agent {
     command.current_dir(dir).args(["agent", "--network", "net.toml", "--name", name]);
     command.args(["--state", &format!("state-{name}"), "--certs", "certs"]);
     command.args(["--record-frames", &format!("frames-{name}"), "--log-format", "json"]);
-    command.stdin(Stdio::null()).stdout(Stdio::null());
+    command.arg("--stop-with-stdin").stdin(Stdio::piped()).stdout(Stdio::null());
     let log =
         std::fs::OpenOptions::new().append(true).create(true).open(dir.join(format!("log-{name}")));
     command.stderr(log.unwrap());

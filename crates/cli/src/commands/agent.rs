@@ -31,6 +31,9 @@ use watch::Watch;
 /// Certificates with fewer days left are worth a word.
 const RENEW_DAYS: i64 = 7;
 
+/// How long an agent whose starter is gone may take to stop by itself.
+const ORPHANS_GRACE: Duration = Duration::from_secs(10);
+
 /// Runs one agent to the end of its part.
 pub fn agent(args: &AgentArgs) -> Result<()> {
     let NetworkFile { mut config, digest, places } = NetworkFile::load(&args.network, &args.sets)?;
@@ -248,7 +251,8 @@ fn settings(config: &Config, network: [u8; 32], places: &[Place]) -> Settings {
     }
 }
 
-/// Set once whoever started this agent is gone.
+/// Set once whoever started this agent is gone. A round that takes longer than the grace is not waited for: an
+/// end at any instruction is what the journal is made for.
 fn orphaned(listen: bool) -> Arc<AtomicBool> {
     let gone = Arc::new(AtomicBool::new(false));
     if listen {
@@ -256,6 +260,8 @@ fn orphaned(listen: bool) -> Arc<AtomicBool> {
         std::thread::spawn(move || {
             let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
             flag.store(true, Ordering::SeqCst);
+            std::thread::sleep(ORPHANS_GRACE);
+            std::process::exit(1);
         });
     }
     gone
