@@ -3,7 +3,9 @@
 mod common;
 
 use common::{data, dzoa, json, root};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// A network of five on the paper's graph, with an exact mechanism and the final averaging.
 pub const FIVE: &str = r#"
@@ -51,13 +53,25 @@ fn same_bits(dir: &Path, file: &str, extra: &[&str]) -> serde_json::Value {
     assert_eq!(real["error"], simulated["error"]);
     assert_eq!(real["privacy"], simulated["privacy"]);
     assert_eq!(real["status"], "finished");
+    one_report(&dir.join("real"));
     for name in real["agent_names"].as_array().unwrap() {
         let own = dir.join("real/agents").join(name.as_str().unwrap());
+        assert!(!own.join("report.html").exists(), "the report is one for all");
         for file in ["model.json", "summary.json", "trace.csv", "journal"] {
             assert!(own.join(file).exists(), "{name} has no {file}");
         }
     }
     real
+}
+
+/// A launch ends with the report of `dzoa run`: all agents in it, and `dzoa report` makes the same bytes.
+fn one_report(out: &Path) {
+    let report = std::fs::read_to_string(out.join("report.html")).unwrap();
+    for part in ["Convergence", "Privacy spent", "Coefficients", "Network"] {
+        assert!(report.contains(part), "no {part}");
+    }
+    assert!(dzoa(out, &["report", "."]).status.success());
+    assert!(std::fs::read_to_string(out.join("report.html")).unwrap() == report);
 }
 
 #[test]
@@ -74,6 +88,15 @@ fn five_processes_on_the_papers_graph_end_with_the_bits_of_the_simulation() {
         let mode = std::fs::metadata(dir.path().join("real").join(secret)).unwrap().permissions();
         assert_eq!(mode.mode() & 0o777, 0o600, "{secret}");
     }
+}
+
+#[test]
+fn exact_admm_runs_over_the_network_too() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("five.toml"), FIVE).unwrap();
+    let short = ["--set", "algorithm.name=admm", "--set", "algorithm.rounds=10"];
+    let real = same_bits(dir.path(), "five.toml", &short);
+    assert_eq!(real["algorithm"], "admm");
 }
 
 #[test]
@@ -129,6 +152,72 @@ fn four_hospitals_go_from_certificates_to_report_in_one_command() {
     let accuracy = summary["accuracies"][0].as_f64().unwrap();
     assert!(accuracy > 0.6, "more than the largest class: {accuracy}");
     assert!(dir.path().join("out/report.html").exists());
+}
+
+#[test]
+fn agents_do_not_outlive_a_launch_that_is_killed() {
+    let dir = tempfile::tempdir().unwrap();
+    let endless = FIVE.replace("rounds = 40", "rounds = 1000000").replace(
+        "mechanism = \"output\"\ntotal_epsilon = 8.0\ndelta = 1e-5",
+        "mechanism = \"none\"",
+    );
+    std::fs::write(dir.path().join("five.toml"), endless).unwrap();
+    let mut launch = Command::new(env!("CARGO_BIN_EXE_dzoa"))
+        .current_dir(dir.path())
+        .args(["launch", "--network", "five.toml", "--out", "real"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let journals =
+        ["a", "b", "c", "d", "e"].map(|k| dir.path().join(format!("real/agents/{k}/journal")));
+    let all = |what: &dyn Fn(&PathBuf) -> bool| {
+        let begun = Instant::now();
+        while !journals.iter().all(what) && begun.elapsed() < Duration::from_secs(60) {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        journals.iter().all(what)
+    };
+    let started = all(&|path| std::fs::metadata(path).is_ok_and(|journal| journal.len() > 0));
+    launch.kill().unwrap();
+    launch.wait().unwrap();
+    assert!(started, "the agents did not start");
+    // An agent holds the lock of its journal for as long as it lives.
+    let free = |path: &PathBuf| std::fs::File::open(path).is_ok_and(|file| file.try_lock().is_ok());
+    assert!(all(&free), "agents live on without their launch");
+}
+
+#[test]
+fn other_algorithms_are_refused_by_real_agents() {
+    let dir = tempfile::tempdir().unwrap();
+    for name in [
+        "dp-admm",
+        "pvp",
+        "dvp",
+        "p-admm",
+        "m-admm",
+        "r-admm",
+        "ps-admm",
+        "projected-gradient",
+        "objective-perturbation",
+        "dp-gd",
+    ] {
+        let text = FIVE.replace("[algorithm]", &format!("[algorithm]\nname = \"{name}\""));
+        std::fs::write(dir.path().join("five.toml"), text).unwrap();
+        for command in [
+            vec!["launch", "--network", "five.toml"],
+            vec!["certs", "--network", "five.toml", "--out", "certs"],
+            vec!["agent", "--network", "five.toml", "--name", "a", "--state", "s", "--certs", "c"],
+        ] {
+            let output = dzoa(dir.path(), &command);
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(2), "{stderr}");
+            let line =
+                format!("five.toml: `algorithm.name` is `{name}`, which real agents do not run");
+            assert!(stderr.contains(&line) && stderr.contains("hint: set"), "{stderr}");
+            assert_eq!(common::listing(dir.path()), ["five.toml"], "nothing is written");
+        }
+    }
 }
 
 #[test]
