@@ -308,7 +308,7 @@ pub fn build_one(
     k: usize,
     ledger: Ledger,
     streams: Streams,
-) -> Result<(Agent, Promise)> {
+) -> Result<Agent> {
     let (settings, average) = outer_loop(&config, graph);
     let neighbourhood = graph.neighbourhood(k, config.network.self_loop);
     if neighbourhood == 0 || problem.agents[k].count() == 0 {
@@ -342,5 +342,5 @@ pub fn build_one(
         let step = primal_step(&config, &problem, k, inner.as_ref(), &promise);
         Ok(agent::Terms { events: promise.events, step })
     }));
-    Ok((agent, promise))
+    Ok(agent)
 }

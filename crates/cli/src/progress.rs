@@ -53,6 +53,11 @@ impl Progress {
         Self { bar, total: 0, done: AtomicU64::new(0), started, counts_rounds: true }
     }
 
+    /// Whether it is a bar on a terminal, and not plain lines.
+    pub fn is_bar(&self) -> bool {
+        self.bar.is_some()
+    }
+
     /// Says what is being done now.
     pub fn say(&self, what: &str) {
         match &self.bar {

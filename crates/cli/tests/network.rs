@@ -54,8 +54,11 @@ fn same_bits(dir: &Path, file: &str, extra: &[&str]) -> serde_json::Value {
     assert_eq!(real["privacy"], simulated["privacy"]);
     assert_eq!(real["status"], "finished");
     one_report(&dir.join("real"));
-    for name in real["agent_names"].as_array().unwrap() {
+    for (k, name) in real["agent_names"].as_array().unwrap().iter().enumerate() {
         let own = dir.join("real/agents").join(name.as_str().unwrap());
+        let summary = std::fs::read_to_string(own.join("summary.json")).unwrap();
+        let summary: serde_json::Value = serde_json::from_str(&summary).unwrap();
+        assert_eq!(summary["privacy"][0], simulated["privacy"][k], "{name} says the same itself");
         assert!(!own.join("report.html").exists(), "the report is one for all");
         for file in ["model.json", "summary.json", "trace.csv", "journal"] {
             assert!(own.join(file).exists(), "{name} has no {file}");

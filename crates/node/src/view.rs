@@ -20,6 +20,12 @@ impl Node {
         &self.peers
     }
 
+    /// Neighbours that it went on without, and from which round.
+    pub fn left(&self) -> impl Iterator<Item = (&str, u64)> {
+        let gone = |peer: &&Peer| !self.agent.neighbours().contains(&peer.index);
+        self.peers.iter().filter(gone).filter_map(|peer| Some((peer.name.as_str(), peer.left?)))
+    }
+
     /// Whose vector of this round is missing.
     pub fn missing(&self) -> impl Iterator<Item = &Peer> {
         let round = self.agent.round();

@@ -21,7 +21,7 @@ use dzoa_node::journal::{Journal, JournalError, JournalFile, Opened, Start};
 use dzoa_node::node::{End, Node, NodeError, Settings};
 use dzoa_node::wire;
 use dzoa_node::zenoh_link::{LinkSettings, Place, ZenohLink};
-use results::Results;
+use results::{Charged, Results};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -55,7 +55,8 @@ pub fn agent(args: &AgentArgs) -> Result<()> {
     let mut state = State::open(args, &config, digest, &problem.agents[k], &fresh)?;
     let streams = Streams::from_key(state.opened.first.key, config.run.seed.is_some());
     let ledger = state.ledger_before()?;
-    let (agent, promise) =
+    let spent_before = ledger.entries().len();
+    let agent =
         agents::build_one(config.clone(), &problem, &instances.graph, k, ledger, streams.clone())?;
     let State { opened, ledger } = state;
     let (ledger, keep) = shared(ledger);
@@ -109,7 +110,8 @@ pub fn agent(args: &AgentArgs) -> Result<()> {
         .hint("the same command goes on from there")),
         Outcome::Ended(end) => {
             let ledger = ledger.lock().expect("no holder panics").ledger.clone();
-            results.write(&node, &problem, &promise, &ledger, &end, elapsed)?;
+            let charged = Charged { before: spent_before, ledger };
+            results.write(&node, &problem, &charged, &end, elapsed)?;
             verdict(&end)
         }
     }

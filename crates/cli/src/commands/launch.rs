@@ -25,8 +25,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Days that the certificates of a trial are valid.
-const DAYS: u16 = 2;
+/// Days that the certificates of a trial are valid: more than those in which agents ask for a renewal.
+const DAYS: u16 = 8;
 
 /// Runs all agents and reports as `dzoa run` does.
 pub fn launch(args: &LaunchArgs) -> Result<()> {

@@ -3,7 +3,7 @@
 
 use super::super::compare::accuracy;
 use super::super::summarise::{About, privacy_entry, status_word};
-use crate::agents::Promise;
+use crate::agents::{Promise, promise};
 use crate::args::AgentArgs;
 use crate::config::{Config, Mechanism};
 use crate::error::{Error, Result};
@@ -12,12 +12,13 @@ use crate::inner::{inner_loop, noise_of_one};
 use crate::instance::Instances;
 use crate::summary::Summary;
 use dzoa::prelude::*;
-use dzoa::privacy::{Accountant, ExactGaussian, Ledger, calibrate};
+use dzoa::privacy::{Accountant, Event, ExactGaussian, Ledger, calibrate};
 use dzoa::trace::mean;
 use dzoa_node::journal::{self, Record};
 use dzoa_node::node::{End, Node};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What the files are made from.
@@ -29,19 +30,33 @@ pub struct Results<'a> {
     pub streams: &'a Streams,
 }
 
+/// What was charged to the rows.
+pub struct Charged {
+    /// Entries of earlier runs.
+    pub before: usize,
+    /// With those of this run.
+    pub ledger: Ledger,
+}
+
+impl Charged {
+    /// What was charged by this run, whatever was planned: a neighbour may have left, or the end come early.
+    fn events(&self) -> Arc<[Event]> {
+        self.ledger.entries().iter().skip(self.before).map(|entry| entry.event).collect()
+    }
+}
+
 impl Results<'_> {
     /// Writes all files, summary.json last.
     pub fn write(
         &self,
         node: &Node,
         problem: &Problem,
-        promise: &Promise,
-        ledger: &Ledger,
+        charged: &Charged,
         end: &End,
         elapsed: Duration,
     ) -> Result<()> {
         let dir = &self.args.state;
-        let summary = self.summary(node, problem, promise, ledger, end, elapsed);
+        let summary = self.summary(node, problem, charged, end, elapsed)?;
         write_text(dir, "trace.csv", &self.trace()?)?;
         // The model may be shared: it says nothing that was measured on private rows.
         let mut public = summary.clone();
@@ -50,6 +65,7 @@ impl Results<'_> {
         }
         write_text(dir, "model.json", &json(&model(self.config, self.instances, &public))?)?;
         let agent = node.agent();
+        let left: BTreeMap<&str, u64> = node.left().collect();
         let local = serde_json::json!({
             "sharing": "local: these values depend on private rows and stay with this agent",
             "agent": agent.name(),
@@ -57,6 +73,7 @@ impl Results<'_> {
             "finished_exactly": agent.finished_exactly(),
             "clipped": agent.clipped(),
             "accuracy_on_own_rows": self.own_accuracy(problem, &agent.estimate()),
+            "went_on_without": left,
         });
         write_text(dir, "local.json", &json(&local)?)?;
         write_text(dir, "summary.json", &json(&summary)?)
@@ -71,21 +88,24 @@ impl Results<'_> {
         &self,
         node: &Node,
         problem: &Problem,
-        promise: &Promise,
-        ledger: &Ledger,
+        charged: &Charged,
         end: &End,
         elapsed: Duration,
-    ) -> Summary {
+    ) -> Result<Summary> {
         let Self { config, instances, k, .. } = *self;
         let (agent, graph) = (node.agent(), &instances.graph);
-        let neighbourhood = graph.neighbourhood(k, config.network.self_loop);
+        // That of the last round: without those that were left behind, the largest sensitivity.
+        let neighbourhood = agent.neighbours().len() + usize::from(config.network.self_loop);
+        let events = charged.events();
+        let releases = events.len() as u64;
+        let promise = Promise { events, ..promise(config, problem, neighbourhood, k)? };
         let finished = *end == End::Agent(Status::Finished);
         let inner = inner_loop(config, problem, neighbourhood, k, None).ok().flatten();
         let noise = inner.filter(|_| finished).and_then(|inner| {
             noise_of_one(config, problem, (neighbourhood, k), agent, &inner, self.streams)
         });
-        let about = About { noise: noise.as_ref(), promise, ledger };
-        Summary {
+        let about = About { noise: noise.as_ref(), promise: &promise, ledger: &charged.ledger };
+        Ok(Summary {
             name: config.name.clone(),
             status: match end {
                 End::Agent(status) => status_word(status),
@@ -125,9 +145,9 @@ impl Results<'_> {
             bytes: 8 * instances.columns.len() as u64 * agent.sent(),
             step_raised: agent.step_raised(),
             seconds: elapsed.as_secs_f64(),
-            privacy: vec![privacy_entry(config, &about, agent.rounds_done())],
+            privacy: vec![privacy_entry(config, &about, releases)],
             config: config.given.clone(),
-        }
+        })
     }
 
     /// trace.csv from the journal: what was exchanged, over all restarts, and functions of it.

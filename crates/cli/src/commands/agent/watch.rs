@@ -16,6 +16,8 @@ use std::time::Duration;
 
 /// How often progress is told.
 const EVERY: Duration = Duration::from_millis(250);
+/// How often in plain lines, once the rounds have begun.
+const EVERY_LINE: Duration = Duration::from_secs(30);
 /// Frames of evidence that are written; a flood beyond it is only counted.
 const MOST_EVIDENCE: usize = 1000;
 
@@ -25,9 +27,14 @@ pub struct Watch {
     name: String,
     rounds: u64,
     progress: Option<Progress>,
-    shown: u64,
-    last: Duration,
-    told: Option<String>,
+    /// Rounds that the progress bar has counted.
+    ticked: u64,
+    /// When progress was last told, and in which round.
+    last: (Duration, u64),
+    /// What was last said, and when.
+    told: (String, Duration),
+    /// Neighbours that are known to have been left behind.
+    left: HashSet<String>,
     evidence: PathBuf,
     written: usize,
     known: HashSet<(String, String)>,
@@ -68,9 +75,10 @@ impl Watch {
             name: args.name.clone(),
             rounds,
             progress: (!json).then(|| Progress::new(rounds, &format!("{}: meeting", args.name))),
-            shown: 0,
-            last: Duration::ZERO,
-            told: None,
+            ticked: 0,
+            last: (Duration::ZERO, 0),
+            told: (String::new(), Duration::ZERO),
+            left: HashSet::new(),
             evidence: args.state.join("refused.jsonl"),
             written: 0,
             known: HashSet::new(),
@@ -102,18 +110,24 @@ impl Watch {
         for refusal in node.take_refusals() {
             self.refused(&refusal);
         }
+        for (name, round) in node.left() {
+            if self.left.insert(name.into()) {
+                self.warn(&format!("goes on without {name} from round {round}"));
+            }
+        }
         let done = node.agent().rounds_done();
         if let Some(progress) = &self.progress {
-            (self.shown..done).for_each(|_| progress.tick());
+            (self.ticked..done).for_each(|_| progress.tick());
         }
+        self.ticked = done;
         let over = node.end().is_some();
-        if !over && now < self.last + EVERY {
-            self.shown = done;
+        let (then, before) = self.last;
+        if !over && now < then + EVERY {
             return;
         }
-        let pace =
-            (now.saturating_sub(self.last)).as_secs_f64() * 1e3 / (done - self.shown).max(1) as f64;
-        (self.last, self.shown) = (now, done);
+        let moved = done.saturating_sub(before);
+        let pace = now.saturating_sub(then).as_secs_f64() * 1e3 / moved.max(1) as f64;
+        self.last = (now, done);
         let missing: Vec<&str> = node.missing().map(|peer| peer.name.as_str()).collect();
         let strangers: Vec<&str> =
             node.peers().iter().filter(|peer| !peer.met).map(|peer| peer.name.as_str()).collect();
@@ -147,15 +161,26 @@ impl Watch {
                 "round"
             );
         } else {
-            let spent = spent.map(|(epsilon, claim)| format!(", epsilon {epsilon:.3} ({claim})"));
-            let line = format!("{}: {pace:.1} ms a round{}", self.name, spent.unwrap_or_default());
-            // While nothing moves, say once for whom it waits.
-            let line =
-                if missing.is_empty() || over { line } else { format!("{}: {waiting}", self.name) };
-            if self.told.as_ref() != Some(&line) && (done == 0 || !missing.is_empty()) {
-                self.say(&line);
-            }
-            self.told = Some(line);
+            // While nothing moves, for whom it waits.
+            let line = if moved == 0 && !over {
+                waiting
+            } else {
+                let spent =
+                    spent.map(|(epsilon, claim)| format!(", epsilon {epsilon:.3} ({claim})"));
+                format!("{pace:.1} ms a round{}", spent.unwrap_or_default())
+            };
+            self.tell(line, done, now);
+        }
+    }
+
+    /// Says what is new, and in plain lines not too often.
+    fn tell(&mut self, line: String, done: u64, now: Duration) {
+        let (told, when) = &self.told;
+        let plain = self.progress.as_ref().is_some_and(|progress| !progress.is_bar());
+        let early = plain && done > 0 && now < *when + EVERY_LINE;
+        if *told != line && !early {
+            self.say(&line);
+            self.told = (line, now);
         }
     }
 
