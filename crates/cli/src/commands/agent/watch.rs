@@ -10,7 +10,7 @@ use dzoa_node::transport::{Transport, TransportError};
 use metrics::{counter, gauge};
 use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -53,7 +53,10 @@ impl Watch {
     pub fn new(args: &AgentArgs, config: &Config) -> Result<Self> {
         let json = args.log_format == LogFormat::Json;
         let filter = tracing_subscriber::EnvFilter::new("off,dzoa=info,dzoa_node=info");
-        let logs = tracing_subscriber::fmt().with_writer(std::io::stderr).with_env_filter(filter);
+        let logs = tracing_subscriber::fmt()
+            .with_writer(std::io::stderr)
+            .with_ansi(std::io::stderr().is_terminal())
+            .with_env_filter(filter);
         // A second subscriber cannot be set; the first one then stays.
         let _ = if json {
             logs.json().try_init()
