@@ -2,7 +2,9 @@
 
 use crate::config::{Average, Config, Mechanism, Solver};
 use crate::error::{Error, Result};
+use crate::inner::inner_loop;
 use crate::instance::Instances;
+use dzoa::admm::PrimalStep;
 use dzoa::agent;
 use dzoa::baselines::{Baseline, Broken, Lockstep};
 use dzoa::mechanism::{NoGuarantee, Target, output_rule, plan_output, plan_scalar, scalar_rule};
@@ -76,6 +78,24 @@ pub fn clip_of(clip: Option<f64>) -> f64 {
 
 /// The promise of every agent.
 pub fn promises(config: &Config, problem: &Problem, graph: &Graph) -> Result<Vec<Promise>> {
+    let baseline = baseline(config, problem, graph)?;
+    (0..graph.len())
+        .map(|k| match (&baseline, config.privacy.mechanism.target()) {
+            (Some(baseline), Some(target)) => {
+                baseline_promise(config, problem, &**baseline, k, target)
+            }
+            _ => promise(config, problem, graph.neighbourhood(k, config.network.self_loop), k),
+        })
+        .collect()
+}
+
+/// The promise of one agent of d-zoa or admm with so large a neighbourhood.
+pub fn promise(
+    config: &Config,
+    problem: &Problem,
+    neighbourhood: usize,
+    k: usize,
+) -> Result<Promise> {
     let unit_ball = config.schema.as_ref().is_none_or(|schema| schema.rows_in_unit_ball());
     let rounds = config.algorithm.admm.rounds;
     let plain = |event| Promise {
@@ -84,50 +104,43 @@ pub fn promises(config: &Config, problem: &Problem, graph: &Graph) -> Result<Vec
         events: Arc::from([event]),
         rounds_per_look: 1,
     };
-    let baseline = baseline(config, problem, graph)?;
-    (0..graph.len())
-        .map(|k| match &config.privacy.mechanism {
-            Mechanism::Intrinsic { epsilon, delta, .. } => {
-                Ok(plain(Event::Nominal { epsilon: *epsilon, delta: *delta }))
-            }
-            Mechanism::None => Ok(plain(Event::Unprotected)),
-            Mechanism::Output { target, .. } if baseline.is_some() => {
-                baseline_promise(config, problem, &**baseline.as_ref().expect("just seen"), k, target)
-            }
-            Mechanism::Output { .. } if !unit_ball => Err(Error::input(
-                "`schema.rows_to_unit_ball` is false, but the mechanism `output` needs rows in the unit ball",
-            )
-            .hint("set it to true: the loss's c1 holds for rows of norm at most 1")),
-            Mechanism::Output { target, tolerance } => {
-                let neighbourhood = graph.neighbourhood(k, config.network.self_loop);
-                let rho = config.algorithm.admm.rho;
-                let plan = plan_output(problem, k, (rho, neighbourhood), rounds, *tolerance, target)
-                    .map_err(|error| {
-                        Error::input(format!("`privacy.mechanism` is `output`, but {error}"))
-                            .hint(output_hint(&error))
-                    })?;
-                Ok(Promise {
-                    sensitivity: plan.sensitivity,
-                    tau: plan.tau,
-                    events: plan.events,
-                    rounds_per_look: 1,
-                })
-            }
-            Mechanism::Scalar { target, clip } => {
-                let Solver::ZerothOrder { inner, .. } = &config.algorithm.solver else {
-                    return Err(Error::input("the mechanism `scalar` needs algorithm.name = \"d-zoa\""));
-                };
-                let looks = (inner.directions, inner.inner_steps);
-                let samples = problem.agents[k].count();
-                let (sensitivity, events) =
-                    plan_scalar(clip_of(*clip), looks, samples, rounds, target).map_err(|error| {
-                        Error::input(format!("`privacy.mechanism` is `scalar`, but {error}"))
-                            .hint("raise privacy.total_epsilon, or take fewer rounds and inner steps")
-                    })?;
-                Ok(Promise { sensitivity, tau: 0.0, events, rounds_per_look: 1 })
-            }
-        })
-        .collect()
+    match &config.privacy.mechanism {
+        Mechanism::Intrinsic { epsilon, delta, .. } => {
+            Ok(plain(Event::Nominal { epsilon: *epsilon, delta: *delta }))
+        }
+        Mechanism::None => Ok(plain(Event::Unprotected)),
+        Mechanism::Output { .. } if !unit_ball => Err(Error::input(
+            "`schema.rows_to_unit_ball` is false, but the mechanism `output` needs rows in the unit ball",
+        )
+        .hint("set it to true: the loss's c1 holds for rows of norm at most 1")),
+        Mechanism::Output { target, tolerance } => {
+            let rho = config.algorithm.admm.rho;
+            let plan = plan_output(problem, k, (rho, neighbourhood), rounds, *tolerance, target)
+                .map_err(|error| {
+                    Error::input(format!("`privacy.mechanism` is `output`, but {error}"))
+                        .hint(output_hint(&error))
+                })?;
+            Ok(Promise {
+                sensitivity: plan.sensitivity,
+                tau: plan.tau,
+                events: plan.events,
+                rounds_per_look: 1,
+            })
+        }
+        Mechanism::Scalar { target, clip } => {
+            let Solver::ZerothOrder { inner, .. } = &config.algorithm.solver else {
+                return Err(Error::input("the mechanism `scalar` needs algorithm.name = \"d-zoa\""));
+            };
+            let looks = (inner.directions, inner.inner_steps);
+            let samples = problem.agents[k].count();
+            let (sensitivity, events) =
+                plan_scalar(clip_of(*clip), looks, samples, rounds, target).map_err(|error| {
+                    Error::input(format!("`privacy.mechanism` is `scalar`, but {error}"))
+                        .hint("raise privacy.total_epsilon, or take fewer rounds and inner steps")
+                })?;
+            Ok(Promise { sensitivity, tau: 0.0, events, rounds_per_look: 1 })
+        }
+    }
 }
 
 /// The algorithm that d-zoa is compared with, where the config names one and keeps its assumptions.
@@ -219,6 +232,46 @@ fn output_hint(error: &NoGuarantee) -> &'static str {
     }
 }
 
+/// The primal step of one agent; `inner` is there unless the solver is exact.
+pub fn primal_step(
+    config: &Config,
+    problem: &Problem,
+    k: usize,
+    inner: Option<&ZerothOrder>,
+    promise: &Promise,
+) -> Box<dyn PrimalStep> {
+    match (&config.privacy.mechanism, inner) {
+        (Mechanism::Output { .. }, inner) => {
+            Box::new(Output::new(inner.copied(), problem.risk(k), promise.tau))
+        }
+        (Mechanism::Scalar { clip, .. }, Some(inner)) => {
+            let samples = Arc::new(problem.risk(k));
+            Box::new(Scalar { inner: *inner, clip: clip_of(*clip), samples })
+        }
+        (_, Some(inner)) => Box::new(*inner),
+        (_, None) => {
+            let tolerance = match config.algorithm.solver {
+                Solver::Exact { tolerance } => tolerance,
+                Solver::ZerothOrder { .. } | Solver::Baseline(_) => None,
+            };
+            Box::new(Exact::new(problem.risk(k), tolerance))
+        }
+    }
+}
+
+/// The outer loop, and the estimate that is reported.
+fn outer_loop(config: &Config, graph: &Graph) -> (Admm, agent::Average) {
+    let settings = Admm { self_loop: config.network.self_loop, ..config.algorithm.admm };
+    let average = match config.algorithm.average {
+        Average::None => agent::Average::None,
+        Average::LastHalf => agent::Average::LastHalf,
+        Average::Network => {
+            agent::Average::Network { gossip: graph.gossip_rounds(GOSSIP_FRACTION) }
+        }
+    };
+    (settings, average)
+}
+
 /// The agents of a run. `inner` is empty for the exact solver; `ledgers` may be.
 pub fn build(
     config: &Config,
@@ -228,14 +281,7 @@ pub fn build(
     (promises, ledgers): (&[Promise], Vec<Ledger>),
     streams: &Streams,
 ) -> Result<Box<dyn Fleet>> {
-    let settings = Admm { self_loop: config.network.self_loop, ..config.algorithm.admm };
-    let average = match config.algorithm.average {
-        Average::None => agent::Average::None,
-        Average::LastHalf => agent::Average::LastHalf,
-        Average::Network => {
-            agent::Average::Network { gossip: graph.gossip_rounds(GOSSIP_FRACTION) }
-        }
-    };
+    let (settings, average) = outer_loop(config, graph);
     let events = promises.iter().map(|promise| promise.events.clone()).collect();
     let releases = Releases { events, ledgers, average };
     if let Some(baseline) = baseline(config, problem, graph)? {
@@ -244,33 +290,57 @@ pub fn build(
         let fleet = Lockstep::new(baseline, problem, graph, rounds, releases, streams);
         return Ok(Box::new(fleet));
     }
-    let built = match (&config.algorithm.solver, &config.privacy.mechanism) {
-        (solver, Mechanism::Output { .. }) => {
-            let values_only = matches!(solver, Solver::ZerothOrder { .. });
-            agents(problem, graph, settings, releases, streams, |k| {
-                let inner = values_only.then(|| inner[k]);
-                Box::new(Output::new(inner, problem.risk(k), promises[k].tau))
-            })
-        }
-        (_, Mechanism::Scalar { clip, .. }) => {
-            agents(problem, graph, settings, releases, streams, |k| {
-                let samples = Arc::new(problem.risk(k));
-                Box::new(Scalar { inner: inner[k], clip: clip_of(*clip), samples })
-            })
-        }
-        (Solver::ZerothOrder { .. }, _) => {
-            zeroth_order_agents(problem, graph, settings, inner, releases, streams)
-        }
-        (Solver::Baseline(_), _) => unreachable!("baselines are built above"),
-        (Solver::Exact { tolerance }, _) => {
-            agents(problem, graph, settings, releases, streams, |k| {
-                Box::new(Exact::new(problem.risk(k), *tolerance))
-            })
-        }
-    };
+    let built = agents(problem, graph, settings, releases, streams, |k| {
+        primal_step(config, problem, k, inner.get(k), &promises[k])
+    });
     built.map(|agents| Box::new(agents) as Box<dyn Fleet>).map_err(refused)
 }
 
 fn refused(error: BuildError) -> Error {
     Error::input(error.to_string()).hint("every agent needs rows and a neighbourhood")
+}
+
+/// Agent `k` alone. Its place in the problem holds its rows; the others' places are never looked at.
+pub fn build_one(
+    config: Arc<Config>,
+    problem: &Problem,
+    graph: &Graph,
+    k: usize,
+    ledger: Ledger,
+    streams: Streams,
+) -> Result<Agent> {
+    let (settings, average) = outer_loop(&config, graph);
+    let neighbourhood = graph.neighbourhood(k, config.network.self_loop);
+    if neighbourhood == 0 || problem.agents[k].count() == 0 {
+        return Err(Error::input(format!(
+            "agent `{}` has {} rows and a neighbourhood of {neighbourhood}",
+            graph.names()[k],
+            problem.agents[k].count()
+        ))
+        .hint("every agent needs rows and a neighbourhood"));
+    }
+    let inner = inner_loop(&config, problem, neighbourhood, k, None)?;
+    let promise = promise(&config, problem, neighbourhood, k)?;
+    let mut agent = Agent::new(agent::Setup {
+        index: k,
+        name: graph.names()[k].clone(),
+        neighbours: graph.neighbours(k).to_vec(),
+        settings,
+        objective: problem.local(k),
+        step: primal_step(&config, problem, k, inner.as_ref(), &promise),
+        events: promise.events.clone(),
+        ledger,
+        gossip_weights: graph.gossip_weights(k),
+        average,
+        streams,
+    });
+    let problem = problem.clone();
+    agent.on_leave(Box::new(move |neighbourhood| {
+        let text = |error: Error| error.to_string();
+        let inner = inner_loop(&config, &problem, neighbourhood, k, None).map_err(text)?;
+        let promise = self::promise(&config, &problem, neighbourhood, k).map_err(text)?;
+        let step = primal_step(&config, &problem, k, inner.as_ref(), &promise);
+        Ok(agent::Terms { events: promise.events, step })
+    }));
+    Ok(agent)
 }

@@ -96,6 +96,20 @@ paper's privacy, which is nominal: no guarantee. fig3-honest shows mechanisms th
         #[command(subcommand)]
         action: SchemaAction,
     },
+    /// Make a private CA and one certificate per agent; again: renew the agents' certificates
+    #[command(after_help = "Example:
+  dzoa certs --network network.toml --out certs")]
+    Certs(CertsArgs),
+    /// Run one real agent, which talks to its neighbours only
+    #[command(after_help = "Example:
+  dzoa agent --network network.toml --name cleveland --data cleveland.csv --state state --certs certs
+
+SIGTERM and Ctrl-C stop it after everything is kept; the same command goes on from there.")]
+    Agent(AgentArgs),
+    /// Run all agents of a network as separate processes on this machine: the trial before the real thing
+    #[command(after_help = "Example:
+  dzoa launch --network network.toml --data a=a.csv --data b=b.csv")]
+    Launch(LaunchArgs),
     /// What was ever released about a data set, and what is left
     Ledger {
         /// What.
@@ -147,6 +161,89 @@ pub struct RunArgs {
     /// The lifetime budget of new ledgers, at the run's delta [default: the run's total epsilon]
     #[arg(long, value_name = "EPSILON", value_parser = positive, requires = "new_ledger")]
     pub budget: Option<f64>,
+}
+
+/// Flags of `dzoa certs`.
+#[derive(Debug, Args)]
+pub struct CertsArgs {
+    /// The network file
+    #[arg(long, value_name = "FILE")]
+    pub network: PathBuf,
+    /// Where to write ca.pem, ca.key, and NAME.pem and NAME.key for every agent
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+    /// Days that the agents' certificates are valid
+    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u16).range(1..=825))]
+    pub days: u16,
+}
+
+/// Flags of `dzoa agent`.
+#[derive(Debug, Args)]
+pub struct AgentArgs {
+    /// The network file, the same for all agents
+    #[arg(long, value_name = "FILE")]
+    pub network: PathBuf,
+    /// Which of its agents this is
+    #[arg(long)]
+    pub name: String,
+    /// Its rows; not with data.synthetic
+    #[arg(long, value_name = "FILE")]
+    pub data: Option<PathBuf>,
+    /// Where its journal and results live; a second start goes on from there
+    #[arg(long, value_name = "DIR")]
+    pub state: PathBuf,
+    /// Where ca.pem, NAME.pem and NAME.key are
+    #[arg(long, value_name = "DIR")]
+    pub certs: PathBuf,
+    /// The ledger of its rows; made if it does not exist [default: in the state directory]
+    #[arg(long, value_name = "FILE")]
+    pub ledger: Option<PathBuf>,
+    /// Where to listen, if not at the address in the network file
+    #[arg(long, value_name = "HOST:PORT")]
+    pub listen: Option<String>,
+    /// Serve Prometheus metrics here: PORT (on loopback) or HOST:PORT
+    #[arg(long, value_name = "ADDR", value_parser = metrics_address)]
+    pub metrics: Option<std::net::SocketAddr>,
+    /// How to log
+    #[arg(long, value_enum, default_value_t = LogFormat::Text)]
+    pub log_format: LogFormat,
+    /// Change one value of the network file; every agent must be given the same
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<String>,
+    /// Stop when stdin ends: how `launch` takes its agents along, however it ends
+    #[arg(long, hide = true)]
+    pub stop_with_stdin: bool,
+    /// For tests: append every frame to this file before it is sent
+    #[arg(long, hide = true, value_name = "FILE")]
+    pub record_frames: Option<PathBuf>,
+}
+
+/// How to log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[allow(missing_docs)]
+pub enum LogFormat {
+    Text,
+    Json,
+}
+
+/// Flags of `dzoa launch`.
+#[derive(Debug, Args)]
+pub struct LaunchArgs {
+    /// The network file; a port 0 in all its addresses is replaced by a free one
+    #[arg(long, value_name = "FILE")]
+    pub network: PathBuf,
+    /// The rows of one agent
+    #[arg(long = "data", value_name = "NAME=FILE")]
+    pub data: Vec<String>,
+    /// Change one value of the network file
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<String>,
+    /// Where to write [default: below runs/, named after the network, numbered if that exists]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Print the summary as one JSON object on stdout, and nothing else there
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Flags of `dzoa audit`.
@@ -479,6 +576,13 @@ fn open_unit(text: &str) -> Result<f64, String> {
 
 fn theorem1_range(text: &str) -> Result<f64, String> {
     number(text, |value| value > 0.0 && value <= 1.0, "above 0 and at most 1 (Theorem 1's range)")
+}
+
+fn metrics_address(text: &str) -> Result<std::net::SocketAddr, String> {
+    match text.parse::<u16>() {
+        Ok(port) => Ok(([127, 0, 0, 1], port).into()),
+        Err(_) => text.parse().map_err(|_| "must be PORT, or an address and a port".into()),
+    }
 }
 
 fn count(text: &str) -> Result<usize, String> {

@@ -189,7 +189,7 @@ impl Attack<'_> {
                 match output {
                     Output::Send(envelope) => attacker.see(envelope.message.values(), &events[0]),
                     Output::Compute | Output::Done(_) => break,
-                    Output::Persist(_) => {}
+                    Output::Persist(_) | Output::Completed(_) => {}
                 }
             }
             return Ok(attacker.score);

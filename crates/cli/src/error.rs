@@ -30,6 +30,12 @@ impl Error {
         self
     }
 
+    /// The file it is about.
+    pub fn at(mut self, file: &str) -> Self {
+        self.message = format!("{file}: {}", self.message);
+        self
+    }
+
     /// What is wrong, without the hint.
     pub fn message(&self) -> &str {
         &self.message

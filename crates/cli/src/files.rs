@@ -44,9 +44,27 @@ pub fn write_files(
     let write = |name: &str, content: &str| write_file(out, name, content);
     let trace = trace_csv(config, instances, trials);
     write("trace.csv", &trace)?;
+    write("model.json", &json(&model(config, instances, summary))?)?;
+    let local = serde_json::json!({
+        "sharing": "local: these values depend on private rows; each agent's entry stays with that agent",
+        "agents": &trials[0].local,
+    });
+    write("local.json", &json(&local)?)?;
+    if let Some(svg) = plot::convergence(summary) {
+        write("convergence.svg", &svg)?;
+    }
+    // From the file's text, as `dzoa report` makes it.
+    let trace = Trace::parse(trace.as_bytes(), "trace.csv", &summary.agent_names)?;
+    write("report.html", &report::html(summary, &trace, &[])?)?;
+    // Last, so that a directory with a summary is a whole run.
+    write("summary.json", &json(summary)?)
+}
+
+/// model.json: the mean of the coefficients in the summary.
+pub fn model(config: &Config, instances: &Instances, summary: &Summary) -> Model {
     let pinball = config.given.pointer("/problem/quantile").and_then(serde_json::Value::as_f64);
     let huber = config.given.pointer("/problem/huber_delta").and_then(serde_json::Value::as_f64);
-    let model = Model {
+    Model {
         sharing: "may be shared: a function of what was exchanged".into(),
         name: config.name.clone(),
         loss: config.problem.loss.name().into(),
@@ -61,21 +79,7 @@ pub fn write_files(
             .collect(),
         schema: config.schema.as_ref().map(crate::schema::Schema::to_json),
         privacy: summary.privacy_statement(),
-    };
-    write("model.json", &json(&model)?)?;
-    let local = serde_json::json!({
-        "sharing": "local: these values depend on private rows; each agent's entry stays with that agent",
-        "agents": &trials[0].local,
-    });
-    write("local.json", &json(&local)?)?;
-    if let Some(svg) = plot::convergence(summary) {
-        write("convergence.svg", &svg)?;
     }
-    // From the file's text, as `dzoa report` makes it.
-    let trace = Trace::parse(trace.as_bytes(), "trace.csv", &summary.agent_names)?;
-    write("report.html", &report::html(summary, &trace, &[])?)?;
-    // Last, so that a directory with a summary is a whole run.
-    write("summary.json", &json(summary)?)
 }
 
 /// Writes one file into a directory that is made if need be.

@@ -20,67 +20,81 @@ pub fn c1(loss: &dyn Loss) -> (f64, bool) {
 }
 
 /// Lemma 3 at one agent.
-fn sensitivity(config: &Config, problem: &Problem, graph: &Graph, k: usize) -> f64 {
+fn sensitivity(config: &Config, problem: &Problem, neighbourhood: usize, k: usize) -> f64 {
+    let rho = config.algorithm.admm.rho;
     calibrate::lemma3_sensitivity(
         c1(&*problem.loss).0,
-        config.algorithm.admm.rho,
-        graph.neighbourhood(k, config.network.self_loop),
+        rho,
+        neighbourhood,
         problem.agents[k].count(),
     )
 }
 
-/// The inner loop of every agent, its step size from Corollary 1 (`intrinsic`), from the config, or
-/// from a stability rule.
+/// The inner loop of every agent; empty for the exact solver.
 pub fn inner_loops(
     config: &Config,
     problem: &Problem,
     graph: &Graph,
     optimum: Option<&Optimum>,
 ) -> Result<Vec<ZerothOrder>> {
-    let Solver::ZerothOrder { inner, step, lipschitz } = &config.algorithm.solver else {
-        return Ok(Vec::new());
-    };
-    (0..graph.len())
+    let loops: Result<Option<Vec<ZerothOrder>>> = (0..graph.len())
         .map(|k| {
-            let inner = ZerothOrder { lipschitz: lipschitz.at(k), ..*inner };
-            let alpha0_times_r = match (&config.privacy.mechanism, step) {
-                (Mechanism::Intrinsic { epsilon, delta, c, optimum_norm }, _) => {
-                    let optimum_norm_squared = match (optimum_norm, optimum) {
-                        (OptimumNorm::Bound(bound), _) => *bound,
-                        (OptimumNorm::Replicate, Some(optimum)) => {
-                            optimum.coefficients.iter().map(|b| b * b).sum()
-                        }
-                        (OptimumNorm::Replicate, None) => {
-                            return Err(Error::input(
-                                "`privacy.optimum_norm_squared` is \"replicate\", but the problem has no reference optimum",
-                            )
-                            .hint("give a public bound, or 0"));
-                        }
-                    };
-                    calibrate::Corollary1 {
-                        sensitivity: sensitivity(config, problem, graph, k),
-                        delta: *delta,
-                        features: problem.dim(),
-                        directions: inner.directions,
-                        inner_steps: inner.inner_steps,
-                        c: c.at(k),
-                        optimum_norm_squared,
-                    }
-                    .alpha0_times_r(*epsilon)
+            let neighbourhood = graph.neighbourhood(k, config.network.self_loop);
+            inner_loop(config, problem, neighbourhood, k, optimum)
+        })
+        .collect();
+    Ok(loops?.unwrap_or_default())
+}
+
+/// The inner loop of one agent, its step size from Corollary 1 (`intrinsic`), from the config, or from a
+/// stability rule.
+pub fn inner_loop(
+    config: &Config,
+    problem: &Problem,
+    neighbourhood: usize,
+    k: usize,
+    optimum: Option<&Optimum>,
+) -> Result<Option<ZerothOrder>> {
+    let Solver::ZerothOrder { inner, step, lipschitz } = &config.algorithm.solver else {
+        return Ok(None);
+    };
+    let inner = ZerothOrder { lipschitz: lipschitz.at(k), ..*inner };
+    let alpha0_times_r = match (&config.privacy.mechanism, step) {
+        (Mechanism::Intrinsic { epsilon, delta, c, optimum_norm }, _) => {
+            let optimum_norm_squared = match (optimum_norm, optimum) {
+                (OptimumNorm::Bound(bound), _) => *bound,
+                (OptimumNorm::Replicate, Some(optimum)) => {
+                    optimum.coefficients.iter().map(|b| b * b).sum()
                 }
-                (_, Some(step)) => step.at(k),
-                (mechanism, None) => {
-                    let (data, quadratic) = curvatures(config, problem, graph, k, &inner);
-                    let longest = match mechanism {
-                        Mechanism::Scalar { .. } => scalar_step(data, quadratic),
-                        _ => stable_step(data + 2.0 * quadratic, problem.dim(), inner.directions),
-                    };
-                    first_step(longest, &inner, problem.dim())
+                (OptimumNorm::Replicate, None) => {
+                    return Err(Error::input(
+                        "`privacy.optimum_norm_squared` is \"replicate\", but the problem has no reference optimum",
+                    )
+                    .hint("give a public bound, or 0"));
                 }
             };
-            Ok(ZerothOrder { alpha0_times_r, ..inner })
-        })
-        .collect()
+            calibrate::Corollary1 {
+                sensitivity: sensitivity(config, problem, neighbourhood, k),
+                delta: *delta,
+                features: problem.dim(),
+                directions: inner.directions,
+                inner_steps: inner.inner_steps,
+                c: c.at(k),
+                optimum_norm_squared,
+            }
+            .alpha0_times_r(*epsilon)
+        }
+        (_, Some(step)) => step.at(k),
+        (mechanism, None) => {
+            let (data, quadratic) = curvatures(config, problem, neighbourhood, k, &inner);
+            let longest = match mechanism {
+                Mechanism::Scalar { .. } => scalar_step(data, quadratic),
+                _ => stable_step(data + 2.0 * quadratic, problem.dim(), inner.directions),
+            };
+            first_step(longest, &inner, problem.dim())
+        }
+    };
+    Ok(Some(ZerothOrder { alpha0_times_r, ..inner }))
 }
 
 /// The first step where nobody gave one: for a quadratic of curvature h the two-point estimate with J
@@ -94,7 +108,7 @@ fn stable_step(curvature: f64, features: usize, directions: usize) -> f64 {
 fn curvatures(
     config: &Config,
     problem: &Problem,
-    graph: &Graph,
+    neighbourhood: usize,
     k: usize,
     inner: &ZerothOrder,
 ) -> (f64, f64) {
@@ -109,8 +123,7 @@ fn curvatures(
         _ => 1.0_f64.max(steepest / inner.smoothing),
     };
     let weight = problem.sample_weight(k) * problem.agents[k].count() as f64;
-    let neighbourhood = graph.neighbourhood(k, config.network.self_loop) as f64;
-    (weight * loss, config.algorithm.admm.rho * neighbourhood)
+    (weight * loss, config.algorithm.admm.rho * neighbourhood as f64)
 }
 
 /// `alpha_0 R` for which the first step of the inner loop has this length.
@@ -138,25 +151,38 @@ pub fn measured_noise(
     inner: &[ZerothOrder],
     streams: &Streams,
 ) -> Vec<Noise> {
-    let Mechanism::Intrinsic { epsilon, delta, .. } = config.privacy.mechanism else {
-        return Vec::new();
-    };
-    let zero = vec![0.0; problem.dim()];
     fleet
         .agents()
         .par_iter()
         .zip(inner)
         .enumerate()
-        .map(|(k, (agent, inner))| {
-            let sensitivity = sensitivity(config, problem, graph, k);
-            let start = if config.algorithm.admm.warm_start { agent.beta() } else { &zero };
-            let context = RoundContext { agent: agent.name(), round: 0, streams };
-            let lagrangian = agent.frozen_lagrangian();
-            Noise {
-                sensitivity,
-                assumed: calibrate::theorem1_sigma(sensitivity, epsilon, delta),
-                measured: measure_noise(inner, &lagrangian, start, REPLICATES, &context),
-            }
+        .filter_map(|(k, (agent, inner))| {
+            let neighbourhood = graph.neighbourhood(k, config.network.self_loop);
+            noise_of_one(config, problem, (neighbourhood, k), agent, inner, streams)
         })
         .collect()
+}
+
+/// The noise of one agent.
+pub fn noise_of_one(
+    config: &Config,
+    problem: &Problem,
+    (neighbourhood, k): (usize, usize),
+    agent: &Agent,
+    inner: &ZerothOrder,
+    streams: &Streams,
+) -> Option<Noise> {
+    let Mechanism::Intrinsic { epsilon, delta, .. } = config.privacy.mechanism else {
+        return None;
+    };
+    let zero = vec![0.0; problem.dim()];
+    let sensitivity = sensitivity(config, problem, neighbourhood, k);
+    let start = if config.algorithm.admm.warm_start { agent.beta() } else { &zero };
+    let context = RoundContext { agent: agent.name(), round: 0, streams };
+    let lagrangian = agent.frozen_lagrangian();
+    Some(Noise {
+        sensitivity,
+        assumed: calibrate::theorem1_sigma(sensitivity, epsilon, delta),
+        measured: measure_noise(inner, &lagrangian, start, REPLICATES, &context),
+    })
 }

@@ -7,6 +7,7 @@ use dzoa::graph::{Graph, GraphError};
 use dzoa::prelude::*;
 use dzoa::problem::synthetic::Synthetic;
 use dzoa::streams::Purpose;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Everything about a run that does not change from trial to trial.
@@ -31,6 +32,16 @@ pub const INTERCEPT: &str = "(intercept)";
 impl Instances {
     /// Loads what is to be loaded and builds the network.
     pub fn prepare(config: &Config, streams: &Streams) -> Result<Self> {
+        Self::load(config, None, streams)
+    }
+
+    /// The same for one real agent with its own file. The other agents' rows are not here: their places are
+    /// held by its own, and nothing of them is used but their number.
+    pub fn of_one(config: &Config, file: &std::path::Path, streams: &Streams) -> Result<Self> {
+        Self::load(config, Some(file), streams)
+    }
+
+    fn load(config: &Config, own: Option<&std::path::Path>, streams: &Streams) -> Result<Self> {
         let spec = &config.problem;
         let mut columns = match (&config.data, &config.schema) {
             (DataSource::Synthetic(data), _) => {
@@ -51,14 +62,38 @@ impl Instances {
             intercept: spec.intercept,
             agents: Vec::new(),
         };
+        let listed: Vec<String> =
+            config.network.agents.iter().map(|(name, _)| name.clone()).collect();
         let (names, source) = match &config.data {
-            DataSource::Synthetic(data) => {
+            _ if own.is_some() => {
+                let path = own.unwrap_or(std::path::Path::new(""));
+                let samples = Arc::new(load(config, path, None)?.samples);
+                problem.agents = vec![samples; listed.len()];
+                (listed, Source::Fixed(problem))
+            }
+            DataSource::Elsewhere => {
+                return Err(Error::input("`data` is missing: the network file names no rows").hint(
+                    "`dzoa agent` and `dzoa launch` take them with --data; to simulate, add [data]",
+                ));
+            }
+            DataSource::Synthetic(data) if listed.is_empty() => {
                 let names = (1..=data.agents).map(|k| k.to_string()).collect();
                 (names, Source::Synthetic(*data, problem))
             }
+            DataSource::Synthetic(data) => {
+                if data.agents != listed.len() {
+                    return Err(Error::input(format!(
+                        "`data.synthetic.agents` is {}, but `network.agents` lists {}",
+                        data.agents,
+                        listed.len()
+                    ))
+                    .hint("make them the same"));
+                }
+                (listed, Source::Synthetic(*data, problem))
+            }
             DataSource::Files(files) => {
                 let mut names = Vec::new();
-                for (name, file) in files {
+                for (name, file) in in_order(files, &listed)? {
                     let samples = load(config, &config.root.join(file), None)?.samples;
                     names.push(name.clone());
                     problem.agents.push(Arc::new(samples));
@@ -146,6 +181,34 @@ fn load(config: &Config, path: &std::path::Path, column: Option<&str>) -> Result
         );
     }
     Ok(loaded)
+}
+
+/// The files in the order of `network.agents`, where there is one.
+fn in_order<'a>(
+    files: &'a [(String, PathBuf)],
+    listed: &[String],
+) -> Result<Vec<&'a (String, PathBuf)>> {
+    if listed.is_empty() {
+        return Ok(files.iter().collect());
+    }
+    if files.len() != listed.len() {
+        return Err(Error::input(format!(
+            "`data.agents` lists {} agents, `network.agents` {}",
+            files.len(),
+            listed.len()
+        ))
+        .hint("give every agent of the network its file"));
+    }
+    let find = |name: &String| {
+        files.iter().find(|(other, _)| other == name).ok_or_else(|| {
+            Error::input(format!(
+                "`data.agents` has no file for {} of `network.agents`",
+                crate::error::shown(name)
+            ))
+            .hint("use the same names in both")
+        })
+    };
+    listed.iter().map(find).collect()
 }
 
 /// One agent per distinct label, in the order of their first rows.

@@ -66,6 +66,26 @@ impl LedgerFile {
         Ok(new)
     }
 
+    /// Makes an entry durable, unless it is there already: a restarted agent tells of it again.
+    pub fn keep(&mut self, entry: &Entry) -> Result<()> {
+        match self.ledger.entries().get((entry.index as usize).saturating_sub(1)) {
+            Some(known) if known == entry => Ok(()),
+            Some(_) => Err(Error::run(format!(
+                "{}: entry {} is another one than this run made",
+                self.path.display(),
+                entry.index
+            ))
+            .hint("the ledger or the journal was changed; restore both from the same backup")),
+            None => {
+                // Refuses an entry that does not continue the chain.
+                self.ledger
+                    .follow(entry.clone())
+                    .map_err(|error| Error::run(format!("{}: {error}", self.path.display())))?;
+                self.append(entry)
+            }
+        }
+    }
+
     /// Makes an entry durable.
     pub fn append(&mut self, entry: &Entry) -> Result<()> {
         let line = serde_json::to_string(entry).map_err(|error| Error::run(error.to_string()))?;
@@ -119,7 +139,7 @@ pub fn read(path: &Path) -> Result<Ledger> {
 }
 
 /// A digest of the rows that only the holder of the key can compare.
-fn digest(key: &str, samples: &Samples) -> String {
+pub fn digest(key: &str, samples: &Samples) -> String {
     let mut hasher = blake3::Hasher::new_keyed(blake3::hash(key.as_bytes()).as_bytes());
     for i in 0..samples.count() {
         samples.rows.visit(i, |column, value| {

@@ -14,6 +14,7 @@ mod interrupt;
 mod ledger_file;
 mod load;
 mod model;
+mod network_file;
 mod plot;
 mod progress;
 mod reader;
@@ -42,6 +43,9 @@ fn main() -> ExitCode {
         Command::Compare(args) => commands::compare::compare(&args),
         Command::Reproduce(args) => commands::reproduce::reproduce(&args),
         Command::Merge(args) => commands::reproduce::merge(&args),
+        Command::Certs(args) => commands::certs::certs(&args),
+        Command::Agent(args) => commands::agent::agent(&args),
+        Command::Launch(args) => commands::launch::launch(&args),
         Command::Init { dir } => commands::init::init(&dir),
         Command::Privacy { calculator } => commands::privacy::calculate(&calculator),
         Command::Predict(args) => commands::predict::predict(&args),

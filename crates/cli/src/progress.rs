@@ -57,10 +57,30 @@ impl Progress {
         Self { bar, total, done: AtomicU64::new(0), started: Instant::now(), unit }
     }
 
+    /// Shows nothing: for what is repeated behind the scenes.
+    pub fn hidden() -> Self {
+        let bar = Some(ProgressBar::hidden());
+        let started = Instant::now();
+        Self { bar, total: 0, done: AtomicU64::new(0), started, unit: None }
+    }
+
+    /// Whether it is a bar on a terminal, and not plain lines.
+    pub fn is_bar(&self) -> bool {
+        self.bar.is_some()
+    }
+
     /// Says what is being done now.
     pub fn say(&self, what: &str) {
         match &self.bar {
             Some(bar) => bar.set_message(what.to_string()),
+            None => eprintln!("{what}"),
+        }
+    }
+
+    /// A line that stays, above the bar.
+    pub fn note(&self, what: &str) {
+        match &self.bar {
+            Some(bar) => bar.println(what),
             None => eprintln!("{what}"),
         }
     }

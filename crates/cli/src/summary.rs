@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 pub struct Summary {
     /// The run's name.
     pub name: String,
-    /// `finished`, `stopped`, `non-finite` or `not-certified`.
+    /// `finished`, `stopped`, `non-finite`, `diverged`, `budget-exhausted` or `not-certified`; from an agent also
+    /// `neighbour-lost`, `neighbour-left` or `left-behind`.
     pub status: String,
     /// d-zoa, admm.
     pub algorithm: String,

@@ -110,6 +110,15 @@ pub trait PrimalStep: Send + Sync {
         context: &RoundContext<'_>,
         work: &mut Workspace,
     ) -> Result<Primal, InnerFailure>;
+
+    /// What the next update takes over from this one beyond its arguments. It depends on private rows and
+    /// is kept by the agent alone, so that a restarted agent computes the same bits.
+    fn memory(&self) -> &[f64] {
+        &[]
+    }
+
+    /// Takes up the memory of an earlier process.
+    fn recall(&mut self, _memory: Vec<f64>) {}
 }
 
 impl RoundContext<'_> {
@@ -129,6 +138,19 @@ pub struct Edge {
     pub beta: Arc<[f64]>,
     /// `gamma_kl`
     pub gamma: Vec<f64>,
+}
+
+impl Edge {
+    /// `gamma_kl += rho (beta_k^m - beta_l^m)`: one pair of releases of the same round.
+    #[doc(alias = "eqsixthb")]
+    #[doc(alias = "thirdprivacy")]
+    #[doc(alias = "fourthprivacyc")]
+    #[doc(alias = "Algorithm 1, line 4: the dual update")]
+    pub fn pair(&mut self, rho: f64, ours: &[f64], theirs: &[f64]) {
+        for ((gamma, ours), theirs) in self.gamma.iter_mut().zip(ours).zip(theirs) {
+            *gamma += rho * (ours - theirs);
+        }
+    }
 }
 
 /// The state of the recursion at one agent.
@@ -177,26 +199,6 @@ impl LocalState {
             })
             .collect();
         (linear, rho * neighbourhood)
-    }
-
-    /// `gamma_kl += rho (beta_k^m - beta_l^m)` for every edge, from releases of the same round.
-    #[doc(alias = "eqsixthb")]
-    #[doc(alias = "thirdprivacy")]
-    #[doc(alias = "fourthprivacyc")]
-    #[doc(alias = "Algorithm 1, line 4: the dual update")]
-    pub fn dual_update(
-        &mut self,
-        rho: f64,
-        beta: Arc<[f64]>,
-        neighbours: impl Iterator<Item = Arc<[f64]>>,
-    ) {
-        for (edge, theirs) in self.edges.iter_mut().zip(neighbours) {
-            for ((gamma, ours), theirs) in edge.gamma.iter_mut().zip(&*beta).zip(&*theirs) {
-                *gamma += rho * (ours - theirs);
-            }
-            edge.beta = theirs;
-        }
-        self.beta = beta;
     }
 
     /// `gamma_k = sum_l gamma_kl`.

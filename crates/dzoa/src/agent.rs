@@ -1,8 +1,18 @@
 //! One agent as a deterministic state machine without input or output.
 //!
-//! A driver asks [`Agent::poll`] what to do next and does it: compute, send, or stop. It hands in
+//! A driver asks [`Agent::poll`] what to do next and does it: compute, keep, send, or stop. It hands in
 //! what neighbours sent with [`Agent::handle`]. The same agent runs in a simulation and over a
 //! network; with the same seed both give the same bits.
+
+mod link;
+mod messages;
+mod restart;
+
+pub use messages::{
+    CannotResume, Counters, Envelope, Input, Inputs, LARGEST_NORM, Message, Output, Past,
+    ProtocolError,
+};
+pub use restart::{CannotLeave, Replan, Terms};
 
 use crate::admm::{Admm, InnerFailure, LocalState, PrimalStep, RoundContext};
 use crate::lagrangian::Lagrangian;
@@ -10,117 +20,11 @@ use crate::problem::LocalObjective;
 use crate::streams::Streams;
 use crate::trace::Status;
 use crate::zeroth_order::Workspace;
-use dzoa_privacy::{Entry, Event, Ledger, Release};
+use dzoa_privacy::{Event, Ledger, Release};
+use link::Link;
+use messages::norm;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use thiserror::Error;
-
-/// What a driver tells an agent.
-#[derive(Clone, Debug)]
-pub enum Input {
-    /// A neighbour's release arrived. Not a [`Release`] of ours: another type, on purpose.
-    Received {
-        /// The neighbour's position in the graph.
-        from: usize,
-        /// Its round.
-        round: u64,
-        /// Its vector.
-        beta: Arc<[f64]>,
-    },
-}
-
-/// What an agent asks of its driver.
-#[derive(Debug)]
-pub enum Output {
-    /// Call [`Agent::compute`]. Asked again until it is done.
-    Compute,
-    /// Make this entry of the ledger durable, before anything that comes after it is sent.
-    Persist(Entry),
-    /// Send this to every neighbour.
-    Send(Envelope),
-    /// The run is over.
-    Done(Status),
-}
-
-/// A vector on its way to the neighbours.
-#[derive(Clone, Debug)]
-#[doc(alias = "Algorithm 1, line 3: sharing")]
-pub struct Envelope {
-    /// The sender's position in the graph.
-    pub from: usize,
-    /// m; the rounds of the final averaging follow on those of the algorithm.
-    pub round: u64,
-    /// What is sent.
-    pub message: Message,
-}
-
-/// What may be sent.
-#[derive(Clone, Debug)]
-pub enum Message {
-    /// A fresh look at the data, charged and released.
-    Release(Release),
-    /// A mean of releases, own and received, with public weights: post-processing, free.
-    Average(Arc<[f64]>),
-}
-
-impl Message {
-    /// The values on the wire.
-    pub fn values(&self) -> &Arc<[f64]> {
-        match self {
-            Message::Release(release) => release.values(),
-            Message::Average(values) => values,
-        }
-    }
-}
-
-/// A message that an honest neighbour would not have sent.
-#[derive(Clone, Debug, Error, PartialEq)]
-pub enum ProtocolError {
-    /// Not a neighbour.
-    #[error("agent {from} is not a neighbour")]
-    NotANeighbour {
-        /// Who.
-        from: usize,
-    },
-    /// A vector of another length.
-    #[error("agent {from} sent {got} values in round {round}, expected {expected}")]
-    WrongDimension {
-        /// Who.
-        from: usize,
-        /// Its round.
-        round: u64,
-        /// Values sent.
-        got: usize,
-        /// Values expected.
-        expected: usize,
-    },
-    /// NaN or infinity.
-    #[error("agent {from} sent a value that is not finite in round {round}")]
-    NonFinite {
-        /// Who.
-        from: usize,
-        /// Its round.
-        round: u64,
-    },
-    /// Further ahead than an honest neighbour can be.
-    #[error("agent {from} sent round {round} while this agent is in round {ours}")]
-    TooFarAhead {
-        /// Who.
-        from: usize,
-        /// Its round.
-        round: u64,
-        /// Our round.
-        ours: u64,
-    },
-    /// Two different vectors for one round.
-    #[error("agent {from} sent two different vectors for round {round}")]
-    Equivocation {
-        /// Who.
-        from: usize,
-        /// The round.
-        round: u64,
-    },
-}
 
 /// Which estimate an agent reports; all are functions of its releases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -172,17 +76,19 @@ pub struct Agent {
     phase: Phase,
     /// The release of the current round, once computed.
     released: Option<Release>,
-    /// Per neighbour: its release of the current round, and of the next.
-    received: Vec<[Option<Arc<[f64]>>; 2]>,
+    /// One per neighbour, in the same order.
+    links: Vec<Link>,
+    /// How many rounds a neighbour may be behind; 0: none, every round waits for all.
+    lag: u64,
+    /// Vectors of a larger norm are neither sent nor taken in.
+    largest_norm: f64,
+    replan: Option<Replan>,
     outbox: VecDeque<Output>,
     late_sum: Vec<f64>,
     /// The average in progress, once the last round is done.
     gossip: Option<Arc<[f64]>>,
     sent: u64,
-    oracle_calls: u64,
-    step_raised: bool,
-    finished_exactly: u64,
-    clipped: u64,
+    counters: Counters,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -203,15 +109,15 @@ impl Agent {
             rounds_done: 0,
             phase: if setup.settings.rounds == 0 { Phase::Over } else { Phase::Ready },
             released: None,
-            received: vec![[None, None]; degree],
+            links: vec![Link::default(); degree],
+            lag: 0,
+            largest_norm: f64::INFINITY,
+            replan: None,
             outbox: VecDeque::new(),
             late_sum: vec![0.0; dim],
             gossip: None,
             sent: 0,
-            oracle_calls: 0,
-            step_raised: false,
-            finished_exactly: 0,
-            clipped: 0,
+            counters: Counters::default(),
             setup,
         }
     }
@@ -230,9 +136,9 @@ impl Agent {
         if self.phase != Phase::Ready {
             return;
         }
-        let Setup { settings, objective, step, name, streams, events, .. } = &mut self.setup;
+        let event = self.event();
+        let Setup { settings, objective, step, name, streams, .. } = &mut self.setup;
         // Charge before any noise is drawn: what is not written down cannot leave.
-        let event = events[(self.round as usize - 1).min(events.len() - 1)];
         let receipt = match self.ledger.charge(event, &format!("round {}", self.round)) {
             Ok(receipt) => receipt,
             Err(refused) => {
@@ -254,17 +160,37 @@ impl Agent {
         let context = RoundContext { agent: name, round: self.round, streams };
         match step.update(&lagrangian, start, receipt, &context, work) {
             Err(failure) => self.fail(failure),
+            // Neighbours would refuse it; whoever made it says so.
+            Ok(primal) if norm(&primal.release) > self.largest_norm => {
+                let (agent, round) = (name.clone(), self.round);
+                let norm = norm(&primal.release);
+                self.finish(Status::Diverged { agent, round, norm });
+            }
             Ok(primal) => {
-                self.oracle_calls += primal.oracle_calls;
-                self.step_raised |= primal.step_raised;
-                self.finished_exactly += u64::from(primal.finished_exactly);
-                self.clipped += primal.clipped;
-                self.send(Message::Release(primal.release.clone()));
-                self.released = Some(primal.release);
-                self.phase = Phase::Waiting;
+                self.counters.oracle_calls += primal.oracle_calls;
+                self.counters.step_raised |= primal.step_raised;
+                self.counters.finished_exactly += u64::from(primal.finished_exactly);
+                self.counters.clipped += primal.clipped;
+                self.release(primal.release);
                 self.advance();
             }
         }
+    }
+
+    /// How the release of this round is charged.
+    fn event(&self) -> Event {
+        let events = &self.setup.events;
+        events[(self.round as usize - 1).min(events.len() - 1)]
+    }
+
+    /// Sends what was released and waits for the neighbours.
+    fn release(&mut self, release: Release) {
+        self.send(Message::Release(release.clone()));
+        for link in &mut self.links {
+            link.ours.insert(self.round, release.values().clone());
+        }
+        self.released = Some(release);
+        self.phase = Phase::Waiting;
     }
 
     fn send(&mut self, message: Message) {
@@ -275,13 +201,14 @@ impl Agent {
 
     /// Takes in what a neighbour sent. Repetitions and old rounds are ignored.
     pub fn handle(&mut self, input: Input) -> Result<(), ProtocolError> {
+        self.accept(input)?;
+        self.advance();
+        Ok(())
+    }
+
+    fn accept(&mut self, input: Input) -> Result<(), ProtocolError> {
         let Input::Received { from, round, beta } = input;
-        let position = self
-            .setup
-            .neighbours
-            .iter()
-            .position(|&neighbour| neighbour == from)
-            .ok_or(ProtocolError::NotANeighbour { from })?;
+        let position = self.position(from).ok_or(ProtocolError::NotANeighbour { from })?;
         let expected = self.state.beta.len();
         if beta.len() != expected {
             let got = beta.len();
@@ -290,25 +217,44 @@ impl Agent {
         if !beta.iter().all(|value| value.is_finite()) {
             return Err(ProtocolError::NonFinite { from, round });
         }
-        if round < self.round {
+        let norm = norm(&beta);
+        if norm > self.largest_norm {
+            let limit = self.largest_norm;
+            return Err(ProtocolError::HugeNorm { from, round, norm, limit });
+        }
+        let ours = self.round;
+        // A neighbour that may leave us `lag` rounds behind has then released one more.
+        if round > ours + self.lag + 1 {
+            return Err(ProtocolError::TooFarAhead { from, round, ours });
+        }
+        let link = &mut self.links[position];
+        if round < ours && !link.ours.contains_key(&round) {
             return Ok(());
         }
-        let ahead = (round - self.round) as usize;
-        let ours = self.round;
-        let slot = self.received[position].get_mut(ahead).ok_or(ProtocolError::TooFarAhead {
-            from,
-            round,
-            ours,
-        })?;
-        match slot {
+        match link.theirs.get(&round) {
             Some(known) if **known != *beta => {
                 return Err(ProtocolError::Equivocation { from, round });
             }
             Some(_) => {}
-            None => *slot = Some(beta),
+            None => {
+                link.theirs.insert(round, beta);
+                link.fresh.push(round);
+            }
         }
-        self.advance();
         Ok(())
+    }
+
+    /// Goes on with what is here, where the neighbours that are missing may be behind. Returns whether
+    /// the round is over.
+    pub fn go_on(&mut self) -> bool {
+        let may = self.phase == Phase::Waiting
+            && self.released.is_some()
+            && self.links.iter().all(|link| link.ours.len() as u64 <= self.lag);
+        if may {
+            self.complete();
+            self.advance();
+        }
+        may
     }
 
     /// Once every neighbour's vector of this round is here: the dual update (or the next step of the
@@ -316,27 +262,32 @@ impl Agent {
     #[doc(alias = "Algorithm 1, lines 3 and 4: sharing and the dual update")]
     fn advance(&mut self) {
         while self.phase == Phase::Waiting
-            && self.received.iter().all(|[current, _]| current.is_some())
+            && self.links.iter().all(|link| link.theirs.contains_key(&self.round))
         {
-            let theirs: Vec<Arc<[f64]>> = self
-                .received
-                .iter_mut()
-                .filter_map(|slots| {
-                    let current = slots[0].take();
-                    slots[0] = slots[1].take();
-                    current
-                })
-                .collect();
-            match self.released.take() {
-                Some(release) => self.end_round(release, theirs),
-                None => self.end_gossip(&theirs),
-            }
+            self.complete();
         }
     }
 
-    fn end_round(&mut self, release: Release, theirs: Vec<Arc<[f64]>>) {
+    fn complete(&mut self) {
+        let vectors =
+            self.setup.neighbours.iter().zip(&mut self.links).flat_map(|(&from, link)| {
+                let taken = link.take_fresh(self.round, self.lag > 0);
+                taken.into_iter().map(move |(round, beta)| (from, round, beta))
+            });
+        let inputs = Inputs { round: self.round, vectors: vectors.collect() };
+        self.outbox.push_back(Output::Completed(inputs));
+        match self.released.take() {
+            Some(release) => self.end_round(release),
+            None => self.end_gossip(),
+        }
+    }
+
+    fn end_round(&mut self, release: Release) {
         let Admm { rho, rounds, .. } = self.setup.settings;
-        self.state.dual_update(rho, release.values().clone(), theirs.into_iter());
+        for (link, edge) in self.links.iter_mut().zip(&mut self.state.edges) {
+            link.pair(edge, rho, self.lag > 0);
+        }
+        self.state.beta = release.values().clone();
         self.rounds_done = self.round;
         if self.round > rounds / 2 {
             self.late_sum.iter_mut().zip(&*self.state.beta).for_each(|(sum, beta)| *sum += beta);
@@ -350,6 +301,9 @@ impl Agent {
             Average::Network { gossip } if gossip > 0 && !self.setup.neighbours.is_empty() => {
                 let own: Arc<[f64]> = self.estimate().into();
                 self.round += 1;
+                // The averaging waits for everybody; what is still missing of the rounds before it has
+                // no use any more.
+                self.links.iter_mut().for_each(|link| link.forget(self.round));
                 self.send(Message::Average(own.clone()));
                 self.gossip = Some(own);
             }
@@ -357,22 +311,20 @@ impl Agent {
         }
     }
 
-    fn end_gossip(&mut self, theirs: &[Arc<[f64]>]) {
+    fn end_gossip(&mut self) {
         let Some(own) = self.gossip.take() else { return };
+        let theirs: Vec<Arc<[f64]>> =
+            self.links.iter_mut().filter_map(|link| link.theirs.remove(&self.round)).collect();
         let kept = 1.0 - self.setup.gossip_weights.iter().sum::<f64>();
         let mixed: Arc<[f64]> = (0..own.len())
             .map(|p| {
                 let received: f64 =
-                    self.setup.gossip_weights.iter().zip(theirs).map(|(w, x)| w * x[p]).sum();
+                    self.setup.gossip_weights.iter().zip(&theirs).map(|(w, x)| w * x[p]).sum();
                 kept * own[p] + received
             })
             .collect();
         self.gossip = Some(mixed.clone());
-        let last = match self.setup.average {
-            Average::Network { gossip } => self.setup.settings.rounds + gossip,
-            _ => self.round,
-        };
-        if self.round < last {
+        if self.round < self.last_round() {
             self.round += 1;
             self.send(Message::Average(mixed));
         } else {
@@ -428,19 +380,44 @@ impl Agent {
         self.rounds_done
     }
 
+    /// The round it is in, those of the final averaging included.
+    pub fn round(&self) -> u64 {
+        self.round
+    }
+
+    /// The last round that sends anything.
+    pub fn last_round(&self) -> u64 {
+        let Admm { rounds, .. } = self.setup.settings;
+        match self.setup.average {
+            Average::Network { gossip } => rounds + gossip,
+            _ => rounds,
+        }
+    }
+
+    /// The first round of a neighbour that is still missing here.
+    pub fn needs(&self, from: usize) -> Option<u64> {
+        let link = &self.links[self.position(from)?];
+        let over = u64::from(self.phase == Phase::Over);
+        Some(link.first_missing(self.round + over))
+    }
+
     /// Difference quotients that were clipped: a local value.
     pub fn clipped(&self) -> u64 {
-        self.clipped
+        self.counters.clipped
     }
 
     /// Rounds in which an exact solver had to finish: a local value.
     pub fn finished_exactly(&self) -> u64 {
-        self.finished_exactly
+        self.counters.finished_exactly
     }
 
     /// `gamma_k`.
     pub fn gamma(&self) -> Vec<f64> {
         self.state.gamma()
+    }
+
+    fn position(&self, from: usize) -> Option<usize> {
+        self.setup.neighbours.iter().position(|&neighbour| neighbour == from)
     }
 
     /// The neighbours' positions.
@@ -460,12 +437,12 @@ impl Agent {
 
     /// Values of the objective asked for so far.
     pub fn oracle_calls(&self) -> u64 {
-        self.oracle_calls
+        self.counters.oracle_calls
     }
 
     /// Whether `u_2` was ever raised to what the objective can resolve.
     pub fn step_raised(&self) -> bool {
-        self.step_raised
+        self.counters.step_raised
     }
 
     /// `F_k` as the next round would minimise it: what a measurement of the inner noise freezes.

@@ -35,7 +35,6 @@ pub struct Exact {
     /// The duals of the last solve: the next problem is close to it.
     duals: Vec<f64>,
     order: Vec<usize>,
-    shuffle: FastRng,
 }
 
 impl Exact {
@@ -50,8 +49,6 @@ impl Exact {
             norms_squared: (0..rows.count()).map(|i| rows.norm_squared(i)).collect(),
             duals: vec![0.0; rows.count()],
             order: (0..rows.count()).collect(),
-            // The order of the coordinates is no secret and needs no seed.
-            shuffle: FastRng::seed_from_u64(0),
             risk,
         }
     }
@@ -105,6 +102,10 @@ impl Exact {
     /// The minimiser and a certified bound on the distance to it.
     pub fn solve(&mut self, lagrangian: &Lagrangian<'_>) -> Result<(Vec<f64>, f64), InnerFailure> {
         let mut best = f64::INFINITY;
+        // The order of the coordinates is no secret and needs no seed. Every solve starts it anew, so that
+        // the duals are all that an agent must remember over a restart.
+        let mut shuffle = FastRng::seed_from_u64(0);
+        self.order.iter_mut().enumerate().for_each(|(i, slot)| *slot = i);
         for pass in 0..self.most_passes {
             if pass % PASSES_PER_CHECK == 0 {
                 let (b, distance) = self.certify(lagrangian);
@@ -116,7 +117,7 @@ impl Exact {
                 }
                 best = best.min(distance);
             }
-            self.pass(lagrangian);
+            self.pass(lagrangian, &mut shuffle);
         }
         Err(InnerFailure::NotCertified { distance: best })
     }
@@ -143,9 +144,9 @@ impl Exact {
     }
 
     /// One pass of dual coordinate ascent over all rows in random order.
-    fn pass(&mut self, lagrangian: &Lagrangian<'_>) {
+    fn pass(&mut self, lagrangian: &Lagrangian<'_>, shuffle: &mut FastRng) {
         for i in (1..self.order.len()).rev() {
-            self.order.swap(i, self.shuffle.random_range(0..=i));
+            self.order.swap(i, shuffle.random_range(0..=i));
         }
         let mut sums = vec![0.0; lagrangian.linear.len()];
         self.risk.samples.rows.add_transposed(&self.duals, &mut sums);
@@ -205,5 +206,16 @@ impl PrimalStep for Exact {
             finished_exactly: true,
             clipped: 0,
         })
+    }
+
+    fn memory(&self) -> &[f64] {
+        &self.duals
+    }
+
+    fn recall(&mut self, memory: Vec<f64>) {
+        // Another number of duals belongs to other rows; a start from zero is always right.
+        if memory.len() == self.duals.len() {
+            self.duals = memory;
+        }
     }
 }

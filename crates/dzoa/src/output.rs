@@ -55,4 +55,12 @@ impl PrimalStep for Output {
             clipped: 0,
         })
     }
+
+    fn memory(&self) -> &[f64] {
+        self.exact.memory()
+    }
+
+    fn recall(&mut self, memory: Vec<f64>) {
+        self.exact.recall(memory);
+    }
 }

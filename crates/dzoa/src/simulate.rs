@@ -251,6 +251,8 @@ pub fn simulate(agents: &mut Vec<Agent>, observer: &mut dyn Observer) -> Status 
                             return Status::Stopped { round };
                         }
                     }
+                    // A simulation that crashes starts anew.
+                    Output::Completed(_) => {}
                     Output::Send(envelope) => mail.push(envelope),
                     // An agent without neighbours is done as soon as it has computed.
                     Output::Done(Status::Finished) => {}

@@ -57,6 +57,16 @@ impl Streams {
         Ok(Self { key, seeded: false })
     }
 
+    /// The streams of an earlier process.
+    pub fn from_key(key: [u8; 32], seeded: bool) -> Self {
+        Self { key, seeded }
+    }
+
+    /// The secret that everything follows from: for the journal of the agent that owns it, and nobody else.
+    pub fn key(&self) -> [u8; 32] {
+        self.key
+    }
+
     /// Whether a seed made these streams.
     pub fn seeded(&self) -> bool {
         self.seeded

@@ -26,6 +26,15 @@ pub enum Status {
         /// The inner step.
         step: usize,
     },
+    /// A release was finite, but too large to be used.
+    Diverged {
+        /// The agent.
+        agent: String,
+        /// The round.
+        round: u64,
+        /// The norm of the release.
+        norm: f64,
+    },
     /// The ledger refused the next release.
     BudgetExhausted {
         /// The agent.

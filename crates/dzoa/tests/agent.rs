@@ -1,7 +1,7 @@
 //! The agent as a state machine: any order of delivery gives the same bits, and a message that an honest
 //! neighbour would not send is refused.
 
-use dzoa::agent::{Average, Input, Output, ProtocolError};
+use dzoa::agent::{Average, Input, LARGEST_NORM, Output, ProtocolError};
 use dzoa::prelude::*;
 use dzoa::privacy::{Budget, Event, Header, Ledger};
 use dzoa::problem::synthetic::Synthetic;
@@ -69,7 +69,7 @@ proptest! {
                 while let Some(output) = agents[k].poll() {
                     match output {
                         Output::Compute => agents[k].compute(&mut Default::default()),
-                        Output::Persist(_) => {}
+                        Output::Persist(_) | Output::Completed(_) => {}
                         Output::Send(envelope) => {
                             for &to in graph().neighbours(k) {
                                 let beta = envelope.message.values().clone();
@@ -99,6 +99,7 @@ proptest! {
 #[test]
 fn a_message_that_an_honest_neighbour_would_not_send_is_refused() {
     let mut agent = network(6, vec![]).swap_remove(1);
+    agent.limit_norm(LARGEST_NORM);
     let vector = |value: f64, len: usize| -> Arc<[f64]> { vec![value; len].into() };
     let mut send = |from, round, beta| agent.handle(Input::Received { from, round, beta });
     assert_eq!(send(3, 1, vector(0.0, P)), Err(ProtocolError::NotANeighbour { from: 3 }));
@@ -110,6 +111,8 @@ fn a_message_that_an_honest_neighbour_would_not_send_is_refused() {
             Err(ProtocolError::NonFinite { from: 0, round: 1 })
         );
     }
+    let huge = send(0, 1, vector(2e100, P)).unwrap_err();
+    assert!(matches!(huge, ProtocolError::HugeNorm { from: 0, round: 1, .. }), "{huge}");
     let ahead = ProtocolError::TooFarAhead { from: 0, round: 3, ours: 1 };
     assert_eq!(send(0, 3, vector(0.0, P)), Err(ahead));
     assert_eq!(send(0, 1, vector(1.0, P)), Ok(()));

@@ -90,7 +90,7 @@ pub struct Tampered {
 /// A receipt cannot be made elsewhere:
 ///
 /// ```compile_fail
-/// let forged = dzoa_privacy::Receipt { event: dzoa_privacy::Event::Unprotected };
+/// let forged = dzoa_privacy::Receipt { event: dzoa_privacy::Event::Unprotected, head: [0; 32] };
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
@@ -106,6 +106,8 @@ pub struct Ledger {
 #[derive(Debug)]
 pub struct Receipt {
     pub(crate) event: Event,
+    /// The digest of the entry that it was written down in.
+    pub(crate) head: [u8; 32],
 }
 
 impl Ledger {
@@ -142,7 +144,7 @@ impl Ledger {
         entry.hash = hex(&self.head);
         (self.spent, self.unpriced) = (spent, unpriced);
         self.entries.push(entry);
-        Ok(Receipt { event })
+        Ok(Receipt { event, head: self.head })
     }
 
     /// Reads a ledger back, entry by entry: the same hashes, the same spent budget.
@@ -151,23 +153,27 @@ impl Ledger {
         entries: impl IntoIterator<Item = Entry>,
     ) -> Result<Self, Tampered> {
         let mut ledger = Self::new(header);
-        for entry in entries {
-            let index = ledger.entries.len() as u64 + 1;
-            let head = link(ledger.head, &entry);
-            if entry.index != index || entry.hash != hex(&head) {
+        entries.into_iter().try_for_each(|entry| ledger.follow(entry))?;
+        Ok(ledger)
+    }
+
+    /// Takes in an entry that was charged elsewhere, by an agent that started from this ledger.
+    pub fn follow(&mut self, entry: Entry) -> Result<(), Tampered> {
+        let index = self.entries.len() as u64 + 1;
+        let head = link(self.head, &entry);
+        if entry.index != index || entry.hash != hex(&head) {
+            return Err(Tampered { index });
+        }
+        // What was charged stays charged, even if today's rules would refuse it.
+        if self.spent.compose(&entry.event).is_err() {
+            if self.budget().is_some() {
                 return Err(Tampered { index });
             }
-            // What was charged stays charged, even if today's rules would refuse it.
-            if ledger.spent.compose(&entry.event).is_err() {
-                if ledger.budget().is_some() {
-                    return Err(Tampered { index });
-                }
-                ledger.unpriced = true;
-            }
-            ledger.head = head;
-            ledger.entries.push(entry);
+            self.unpriced = true;
         }
-        Ok(ledger)
+        self.head = head;
+        self.entries.push(entry);
+        Ok(())
     }
 
     /// Total epsilon spent at this delta, exactly; infinite once something was not protected.

@@ -23,7 +23,9 @@ mod rdp;
 pub use accountant::{Accountant, ExactGaussian, Theorem2, Unsupported, ZeroConcentrated};
 pub use event::{Claim, Event};
 pub use ledger::{Budget, Entry, Header, Ledger, Receipt, Refused, Tampered};
-pub use mechanism::{NoisyObjective, NoisyScalars, Private, Release, WrongEvent};
+pub use mechanism::{
+    BrokenSeal, NoisyObjective, NoisyScalars, Private, Release, Sealed, WrongEvent,
+};
 pub use rdp::Renyi;
 
 /// Rounds a computed bound up by a few units in the last place: more than the rounding error of the

@@ -1,8 +1,9 @@
 //! From a private value to a release.
 
 use crate::noise::{noisy, noisy_laplace, noisy_spherical, spherical_laplace};
-use crate::{Event, Receipt};
+use crate::{Entry, Event, Receipt};
 use rand::CryptoRng;
+use serde::{Deserialize, Serialize};
 use std::{fmt, ops::Deref, sync::Arc};
 use thiserror::Error;
 
@@ -176,6 +177,62 @@ impl Release {
     pub fn values(&self) -> &Arc<[f64]> {
         &self.0
     }
+
+    /// The release with a seal that binds it to the entry that paid for it: what a journal keeps.
+    ///
+    /// ```
+    /// use dzoa_privacy::{Event, Ledger, Private};
+    /// use rand::{SeedableRng, rngs::StdRng};
+    /// let mut ledger = Ledger::default();
+    /// let receipt = ledger.charge(Event::Unprotected, "round 1")?;
+    /// let release = Private::new(vec![1.0]).release(receipt, &mut StdRng::seed_from_u64(0)).unwrap();
+    /// let kept = release.seal(&ledger.entries()[0]);
+    /// // After a crash: the same charge, the same bytes.
+    /// let again = Ledger::default().charge(Event::Unprotected, "round 1")?;
+    /// assert_eq!(kept.reopen(again).unwrap(), release);
+    /// # Ok::<(), dzoa_privacy::Refused>(())
+    /// ```
+    pub fn seal(&self, entry: &Entry) -> Sealed {
+        Sealed { values: self.0.to_vec(), seal: seal(&entry.hash, &self.0) }
+    }
+}
+
+/// A release at rest. It becomes a [`Release`] again only with a receipt for the same entry of the same
+/// ledger, so that what is sent after a restart was charged, and is what was charged for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sealed {
+    values: Vec<f64>,
+    seal: [u8; 32],
+}
+
+/// A sealed release that does not belong to the receipt, or was changed.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[error("the kept release does not belong to this entry of the ledger, or was changed")]
+pub struct BrokenSeal;
+
+impl Sealed {
+    /// The release that was sealed.
+    pub fn reopen(self, receipt: Receipt) -> Result<Release, BrokenSeal> {
+        let hash = blake3::Hash::from(receipt.head).to_hex();
+        if self.seal != seal(&hash, &self.values) {
+            return Err(BrokenSeal);
+        }
+        Ok(Release(self.values.into()))
+    }
+
+    /// What was released.
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+}
+
+fn seal(entry: &str, values: &[f64]) -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new_derive_key("dzoa 2026 sealed release");
+    hasher.update(entry.as_bytes());
+    for value in values {
+        hasher.update(&value.to_bits().to_le_bytes());
+    }
+    *hasher.finalize().as_bytes()
 }
 
 impl Deref for Release {
@@ -222,6 +279,22 @@ mod tests {
         let mut fourth = [1.0, 2.0];
         assert!(scalars.look(&mut fourth, &mut rng).is_err());
         assert_eq!(fourth, [0.0; 2], "a look that was not paid for shows nothing");
+    }
+
+    #[test]
+    fn a_kept_release_opens_only_with_the_charge_it_was_made_for() {
+        let mut ledger = Ledger::default();
+        let event = Event::discrete_gaussian(1.0, 1.0, 1, 1);
+        let receipt = ledger.charge(event, "round 1").unwrap();
+        let mut rng = StdRng::seed_from_u64(1);
+        let release = Private::new(vec![0.5]).release(receipt, &mut rng).unwrap();
+        let kept = release.seal(&ledger.entries()[0]);
+        let other = Ledger::default().charge(event, "round 2").unwrap();
+        assert_eq!(kept.clone().reopen(other), Err(BrokenSeal));
+        let same = || Ledger::default().charge(event, "round 1").unwrap();
+        let changed = Sealed { values: vec![0.5], ..kept.clone() };
+        assert_eq!(changed.reopen(same()), Err(BrokenSeal), "no other vector under this seal");
+        assert_eq!(kept.reopen(same()), Ok(release));
     }
 
     #[test]

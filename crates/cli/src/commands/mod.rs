@@ -1,8 +1,11 @@
 //! One file per command.
 
+pub mod agent;
 pub mod audit;
+pub mod certs;
 pub mod compare;
 pub mod init;
+pub mod launch;
 pub mod ledger;
 pub mod predict;
 pub mod privacy;

@@ -17,7 +17,7 @@ use crate::progress::Progress;
 use dzoa::prelude::*;
 use dzoa::privacy::{Budget, Entry, Ledger};
 use dzoa::reference::Optimum;
-use dzoa::simulate::Costs;
+use dzoa::simulate::{Costs, Fleet};
 use dzoa::trace::{EarlyStop, Record, Recorder, mean};
 use rayon::prelude::*;
 use std::ops::ControlFlow;
@@ -48,7 +48,11 @@ pub fn run(args: &RunArgs) -> Result<()> {
             .enumerate()
             .map(|(trial, ledgers)| {
                 let streams = streams.trial(trial as u64);
-                Trial::run(&config, &instances, ledgers, &streams, trial, &progress)
+                let stage = Stage { config: &config, instances: &instances, progress: &progress };
+                let spent = ledgers.iter().map(|file| file.ledger.clone()).collect();
+                Trial::run(&stage, (spent, ledgers), &streams, trial, |fleet, watch| {
+                    Ok(fleet.run(watch))
+                })
             })
             .collect::<Result<_>>()
     })?;
@@ -98,15 +102,26 @@ pub struct Trial {
     pub ledgers: Vec<Ledger>,
 }
 
+/// What all trials of a run share.
+pub struct Stage<'a> {
+    /// The config.
+    pub config: &'a Config,
+    /// Rows and network.
+    pub instances: &'a Instances,
+    /// Where to show progress.
+    pub progress: &'a Progress,
+}
+
 impl Trial {
-    fn run(
-        config: &Config,
-        instances: &Instances,
-        ledgers: Vec<LedgerFile>,
+    /// Builds the agents, lets `drive` run them to the end, and measures.
+    pub fn run(
+        stage: &Stage<'_>,
+        (spent, ledgers): (Vec<Ledger>, Vec<LedgerFile>),
         streams: &Streams,
         trial: usize,
-        progress: &Progress,
+        drive: impl FnOnce(&mut dyn Fleet, &mut dyn Observer) -> Result<Status>,
     ) -> Result<Self> {
+        let Stage { config, instances, progress } = *stage;
         let problem = instances.problem(streams);
         let optimum = match reference::optimum(&problem) {
             Ok(optimum) => Some(optimum),
@@ -118,7 +133,6 @@ impl Trial {
         let graph = &instances.graph;
         let inner = inner_loops(config, &problem, graph, optimum.as_ref())?;
         let promises = agents::promises(config, &problem, graph)?;
-        let spent = ledgers.iter().map(|file| file.ledger.clone()).collect();
         let charged = (promises.as_slice(), spent);
         let mut fleet = agents::build(config, &problem, graph, &inner, charged, streams)?;
 
@@ -138,7 +152,7 @@ impl Trial {
             watching: Duration::ZERO,
         };
         let started = Instant::now();
-        let status = fleet.run(&mut watch);
+        let status = drive(&mut *fleet, &mut watch)?;
         let Watch { recorder, failure, rounds_done, watching, .. } = watch;
         if let Some(failure) = failure {
             return Err(failure);
@@ -300,7 +314,7 @@ fn record_every(config: &Config, agents: usize) -> u64 {
 }
 
 /// Arrays with one number per agent must fit the agents.
-fn check_agents(config: &Config, instances: &Instances) -> Result<()> {
+pub fn check_agents(config: &Config, instances: &Instances) -> Result<()> {
     let agents = instances.graph.len();
     if let Solver::ZerothOrder { step, lipschitz, .. } = &config.algorithm.solver {
         lipschitz.check("algorithm.lipschitz", agents)?;
@@ -315,7 +329,7 @@ fn check_agents(config: &Config, instances: &Instances) -> Result<()> {
 }
 
 /// Whether the run counts as done.
-fn outcome(trials: &[Trial], out: &Path) -> Result<()> {
+pub fn outcome(trials: &[Trial], out: &Path) -> Result<()> {
     let bad = trials.iter().enumerate().find(|(_, trial)| trial.status != Status::Finished);
     let Some((index, trial)) = bad else { return Ok(()) };
     let which = if trials.len() > 1 { format!(" (trial {})", index + 1) } else { String::new() };
@@ -329,6 +343,10 @@ fn outcome(trials: &[Trial], out: &Path) -> Result<()> {
         ))),
         Status::NonFinite { agent, round, step } => Err(Error::run(format!(
             "status NonFinite: agent {agent} left the finite numbers in round {round}, inner step {step}{which}"
+        ))
+        .hint("the steps are too long: raise algorithm.lipschitz (L), or lower algorithm.step where it is given")),
+        Status::Diverged { agent, round, norm } => Err(Error::run(format!(
+            "status Diverged: the release of agent {agent} in round {round} has norm {norm:.1e}{which}"
         ))
         .hint("the steps are too long: raise algorithm.lipschitz (L), or lower algorithm.step where it is given")),
         Status::BudgetExhausted { agent, rounds, reason } => Err(Error::run(format!(

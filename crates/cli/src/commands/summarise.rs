@@ -1,13 +1,16 @@
 //! From trials to the summary of a run.
 
 use super::run::Trial;
+use crate::agents::Promise;
 use crate::config::{Config, Mechanism, Solver};
-use crate::inner::{REPLICATES, c1};
+use crate::inner::{Noise, REPLICATES, c1};
 use crate::instance::Instances;
 use crate::summary::{PrivacyEntry, Summary};
 use dzoa::mechanism::Target;
 use dzoa::prelude::*;
-use dzoa::privacy::{Accountant, Claim, ExactGaussian, ZeroConcentrated, calibrate, gaussian};
+use dzoa::privacy::{
+    Accountant, Claim, ExactGaussian, Ledger, ZeroConcentrated, calibrate, gaussian,
+};
 use dzoa::trace::{Recorder, mean};
 
 /// The summary of a run.
@@ -28,6 +31,11 @@ pub fn summarise(config: &Config, instances: &Instances, trials: &[Trial]) -> Su
     let gaps: Option<Vec<f64>> =
         trials.iter().map(|trial| trial.optimum.as_ref()?.certificate.duality_gap).collect();
     let rounds_done = trials.iter().map(|trial| trial.rounds_done).min().unwrap_or(0);
+    // What was charged is that of the first trial, whose ledgers are shown.
+    let charged_rounds = match config.privacy.mechanism.target() {
+        Some(_) => first.rounds_done,
+        None => rounds_done,
+    };
     let centre = mean(&first.estimates);
     let consensus = first.estimates.iter().map(|estimate| {
         estimate.iter().zip(&centre).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt()
@@ -70,18 +78,33 @@ pub fn summarise(config: &Config, instances: &Instances, trials: &[Trial]) -> Su
         bytes: trials.iter().map(|trial| trial.costs.bytes).sum(),
         step_raised: trials.iter().any(|trial| trial.step_raised),
         seconds: trials.iter().map(|trial| trial.elapsed.as_secs_f64()).sum(),
-        privacy: privacy_entries(config, instances, first, rounds_done),
+        privacy: (0..graph.len())
+            .map(|k| {
+                // Only a finished first trial has its noise measured.
+                let about = About {
+                    noise: first.noise.get(k),
+                    promise: &first.promises[k],
+                    ledger: &first.ledgers[k],
+                };
+                privacy_entry(config, &about, charged_rounds)
+            })
+            .collect(),
         config: config.given.clone(),
     }
 }
 
-fn privacy_entries(
-    config: &Config,
-    instances: &Instances,
-    first: &Trial,
-    rounds: u64,
-) -> Vec<PrivacyEntry> {
-    let graph = &instances.graph;
+/// What a privacy entry is about.
+pub struct About<'a> {
+    /// The measured noise, if it was measured.
+    pub noise: Option<&'a Noise>,
+    /// What the mechanism promises.
+    pub promise: &'a Promise,
+    /// What was charged.
+    pub ledger: &'a Ledger,
+}
+
+/// What may be said about one agent's privacy after so many rounds.
+pub fn privacy_entry(config: &Config, about: &About<'_>, rounds: u64) -> PrivacyEntry {
     let none = PrivacyEntry {
         claim: Claim::None,
         epsilon_per_round: None,
@@ -101,57 +124,50 @@ fn privacy_entries(
     };
     let (epsilon, delta) = match &config.privacy.mechanism {
         Mechanism::Intrinsic { epsilon, delta, .. } => (*epsilon, *delta),
-        Mechanism::None => return vec![none; graph.len()],
+        Mechanism::None => return none,
         Mechanism::Output { target, .. } | Mechanism::Scalar { target, .. } => {
-            return exact_entries(config, target, first, &none);
+            return exact_entry(config, target, about, rounds, none);
         }
     };
     // What the claim would cost if the noise were there, as perfect as Theorem 1 wants it.
     let multiplier = calibrate::theorem1_noise_multiplier(epsilon, delta);
     let mu = (rounds as f64).sqrt() / multiplier;
     let (c1, c1_holds) = c1(&*config.problem.loss);
-    (0..graph.len())
-        .map(|k| {
-            // Only a finished first trial has its noise measured.
-            let noise = first.noise.get(k);
-            let measured = noise.and_then(|noise| noise.measured);
-            PrivacyEntry {
-                claim: Claim::Nominal,
-                epsilon_per_round: Some(epsilon),
-                epsilon_theorem2: Some(calibrate::theorem2_epsilon(epsilon, delta, rounds)),
-                epsilon_zcdp: Some(gaussian::zcdp_epsilon(0.5 * mu * mu, delta)),
-                epsilon_exact: Some(gaussian::epsilon(delta, mu)),
-                delta: Some(delta),
-                sigma_assumed: noise.map(|noise| noise.assumed),
-                sigma_measured: measured,
-                sigma_measured_how: measured.map(|_| {
-                    format!(
-                        "{REPLICATES} repetitions of the inner loop at the inputs after the last \
-                         round of the first trial"
-                    )
-                }),
-                epsilon_if_measured_noise_were_gaussian: noise.zip(measured).map(
-                    |(noise, sigma)| {
-                        let mu = (rounds as f64).sqrt() * noise.sensitivity / sigma;
-                        gaussian::epsilon(delta, mu)
-                    },
-                ),
-                sensitivity: noise.map(|noise| noise.sensitivity),
-                c1: Some(c1),
-                c1_holds: Some(c1_holds),
-                ..none.clone()
-            }
-        })
-        .collect()
+    let noise = about.noise;
+    let measured = noise.and_then(|noise| noise.measured);
+    PrivacyEntry {
+        claim: Claim::Nominal,
+        epsilon_per_round: Some(epsilon),
+        epsilon_theorem2: Some(calibrate::theorem2_epsilon(epsilon, delta, rounds)),
+        epsilon_zcdp: Some(gaussian::zcdp_epsilon(0.5 * mu * mu, delta)),
+        epsilon_exact: Some(gaussian::epsilon(delta, mu)),
+        delta: Some(delta),
+        sigma_assumed: noise.map(|noise| noise.assumed),
+        sigma_measured: measured,
+        sigma_measured_how: measured.map(|_| {
+            format!(
+                "{REPLICATES} repetitions of the inner loop at the inputs after the last round of the first trial"
+            )
+        }),
+        epsilon_if_measured_noise_were_gaussian: noise.zip(measured).map(|(noise, sigma)| {
+            let mu = (rounds as f64).sqrt() * noise.sensitivity / sigma;
+            gaussian::epsilon(delta, mu)
+        }),
+        sensitivity: noise.map(|noise| noise.sensitivity),
+        c1: Some(c1),
+        c1_holds: Some(c1_holds),
+        ..none
+    }
 }
 
-/// The entries of a mechanism that holds: what every agent's ledger says.
-fn exact_entries(
+/// The entry of a mechanism that holds: what the agent's ledger says.
+fn exact_entry(
     config: &Config,
     target: &Target,
-    first: &Trial,
-    none: &PrivacyEntry,
-) -> Vec<PrivacyEntry> {
+    about: &About<'_>,
+    rounds: u64,
+    none: PrivacyEntry,
+) -> PrivacyEntry {
     // Whoever knows the seed can subtract the noise; and several trials on the same rows release as often.
     let repeated = config.run.trials > 1 && config.schema.is_some();
     let void = config.run.seed.is_some() || repeated;
@@ -164,28 +180,26 @@ fn exact_entries(
         }
         _ => (None, None),
     };
-    let entries = first.ledgers.iter().zip(&first.promises).map(|(ledger, promise)| {
-        // This run's releases; the ledger may hold those of earlier runs before them.
-        let (mut exact, mut zcdp) = (ExactGaussian::default(), ZeroConcentrated::default());
-        let charged = || promise.charged(first.rounds_done).iter();
-        let total = |account: &mut dyn Accountant| {
-            charged().try_for_each(|event| account.compose(event)).ok()?;
-            Some(account.epsilon(target.delta))
-        };
-        PrivacyEntry {
-            claim,
-            epsilon_exact: total(&mut exact),
-            epsilon_zcdp: total(&mut zcdp),
-            epsilon_lifetime: Some(ledger.epsilon(target.delta)).filter(|e| e.is_finite()),
-            delta: Some(target.delta),
-            sigma_assumed: promise.sigma(),
-            sensitivity: Some(promise.sensitivity),
-            c1,
-            c1_holds,
-            ..none.clone()
-        }
-    });
-    entries.collect()
+    let About { promise, ledger, .. } = about;
+    // This run's releases; the ledger may hold those of earlier runs before them.
+    let (mut exact, mut zcdp) = (ExactGaussian::default(), ZeroConcentrated::default());
+    let charged = || promise.charged(rounds).iter();
+    let total = |account: &mut dyn Accountant| {
+        charged().try_for_each(|event| account.compose(event)).ok()?;
+        Some(account.epsilon(target.delta))
+    };
+    PrivacyEntry {
+        claim,
+        epsilon_exact: total(&mut exact),
+        epsilon_zcdp: total(&mut zcdp),
+        epsilon_lifetime: Some(ledger.epsilon(target.delta)).filter(|e| e.is_finite()),
+        delta: Some(target.delta),
+        sigma_assumed: promise.sigma(),
+        sensitivity: Some(promise.sensitivity),
+        c1,
+        c1_holds,
+        ..none
+    }
 }
 
 /// Mean over trials; nothing if a trial has none.
@@ -200,11 +214,12 @@ fn is_done(status: &Status) -> bool {
     matches!(status, Status::Finished | Status::Stopped { .. })
 }
 
-fn status_word(status: &Status) -> &'static str {
+pub fn status_word(status: &Status) -> &'static str {
     match status {
         Status::Finished => "finished",
         Status::Stopped { .. } => "stopped",
         Status::NonFinite { .. } => "non-finite",
+        Status::Diverged { .. } => "diverged",
         Status::BudgetExhausted { .. } => "budget-exhausted",
         Status::NotCertified { .. } => "not-certified",
     }

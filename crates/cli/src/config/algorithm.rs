@@ -5,6 +5,7 @@ use super::{Mechanism, PerAgent, Privacy, only_with};
 use crate::error::Result;
 use crate::reader::{Node, Section, Value};
 use dzoa::prelude::*;
+use std::time::Duration;
 
 /// `[algorithm]`
 #[derive(Debug)]
@@ -19,6 +20,22 @@ pub struct Algorithm {
     pub rho_is_auto: bool,
     /// `rounds = "auto"`: likewise.
     pub rounds_are_auto: bool,
+    /// Whether real agents wait for each other.
+    pub mode: Mode,
+}
+
+/// `algorithm.mode`
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Mode {
+    /// A round waits for all neighbours.
+    Synchronous,
+    /// A round goes on with those heard within a time limit. In a simulation nobody is late.
+    Partial {
+        /// The limit.
+        limit: Duration,
+        /// How many rounds a neighbour may be behind.
+        lag: u64,
+    },
 }
 
 /// The primal step.
@@ -119,6 +136,7 @@ impl Algorithm {
             "auto" if privacy.mechanism.target().is_some() => Average::Network,
             _ => Average::None,
         };
+        let mode = mode(section)?;
         let tolerance = match &other {
             Some(_) => None,
             None => options.positive("tolerance")?,
@@ -189,7 +207,7 @@ impl Algorithm {
             Solver::ZerothOrder { inner, step, lipschitz }
         };
         let admm = Admm { rho, rounds: rounds as u64, self_loop: true, warm_start };
-        Ok(Self { solver, admm, average, rho_is_auto, rounds_are_auto })
+        Ok(Self { solver, admm, average, rho_is_auto, rounds_are_auto, mode })
     }
 
     /// The name users type.
@@ -200,6 +218,23 @@ impl Algorithm {
             Solver::Baseline(options) => options.name(),
         }
     }
+}
+
+/// `mode = "partial"` with `round_limit` (seconds) and `lag` (rounds).
+fn mode(section: &Section<'_>) -> Result<Mode> {
+    const LIMIT_SECONDS: f64 = 1.0;
+    const LAG: usize = 10;
+    let partial = section.choice("mode", &["synchronous", "partial"])? == Some("partial");
+    let limit = section.positive("round_limit")?;
+    let lag = section.count("lag")?;
+    only_with(section, "round_limit", limit.is_some(), "mode = \"partial\"", partial)?;
+    only_with(section, "lag", lag.is_some(), "mode = \"partial\"", partial)?;
+    if !partial {
+        return Ok(Mode::Synchronous);
+    }
+    let limit = Duration::try_from_secs_f64(limit.unwrap_or(LIMIT_SECONDS))
+        .map_err(|_| section.error("round_limit", "must be a number of seconds"))?;
+    Ok(Mode::Partial { limit, lag: lag.unwrap_or(LAG) as u64 })
 }
 
 /// Whether a key says "auto", which only mechanisms with a budget know.

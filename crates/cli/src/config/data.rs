@@ -21,6 +21,8 @@ pub enum DataSource {
         /// How.
         split: Split,
     },
+    /// With the agents: a network file names no data.
+    Elsewhere,
 }
 
 /// How one file is split.
@@ -33,7 +35,10 @@ pub enum Split {
 }
 
 impl DataSource {
-    pub(super) fn read(section: &Section<'_>) -> Result<(Self, PathBuf)> {
+    pub(super) fn read(section: &Section<'_>, real: bool) -> Result<(Self, PathBuf)> {
+        if real && !section.is_present() {
+            return Ok((Self::Elsewhere, PathBuf::new()));
+        }
         let root: String = section.or("root", String::new())?;
         let synthetic = section.section("synthetic")?;
         let file: Option<String> = section.optional("file")?;

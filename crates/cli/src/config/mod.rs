@@ -7,7 +7,7 @@ mod network;
 mod privacy;
 mod problem;
 
-pub use algorithm::{Algorithm, Average, Solver};
+pub use algorithm::{Algorithm, Average, Mode, Solver};
 pub use data::{DataSource, Split};
 pub use network::{Network, Shape};
 pub use privacy::{Mechanism, OptimumNorm, Privacy};
@@ -143,8 +143,9 @@ impl Config {
                 .hint("it names the directory of the run"));
         }
         let problem = ProblemSpec::read(&root.section("problem")?)?;
-        let (data, data_root) = DataSource::read(&root.section("data")?)?;
         let network = Network::read(&root.section("network")?)?;
+        let real = !network.agents.is_empty();
+        let (data, data_root) = DataSource::read(&root.section("data")?, real)?;
         let privacy = Privacy::read(&root.section("privacy")?)?;
         let algorithm = Algorithm::read(&root.section("algorithm")?, &privacy)?;
         let run = RunSettings::read(&root.section("run")?)?;

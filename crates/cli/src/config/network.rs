@@ -2,8 +2,13 @@
 
 use super::only_with;
 use crate::error::Result;
-use crate::reader::{Node, Section};
+use crate::reader::{Node, Section, Value};
 use dzoa::graph::Topology;
+use dzoa_node::node::OnLoss;
+use std::time::Duration;
+
+/// How long a neighbour may be silent where the file does not say.
+const PATIENCE_SECONDS: f64 = 600.0;
 
 /// `[network]`
 #[derive(Debug)]
@@ -12,6 +17,12 @@ pub struct Network {
     pub shape: Shape,
     /// Self-inclusive neighbourhoods.
     pub self_loop: bool,
+    /// Where real agents are: name and `host:port`. Empty for a simulation.
+    pub agents: Vec<(String, String)>,
+    /// How long a neighbour may be silent.
+    pub patience: Duration,
+    /// What happens then.
+    pub on_loss: OnLoss,
 }
 
 /// Who talks to whom.
@@ -43,7 +54,15 @@ impl Network {
         let k = section.count("k")?;
         let radius = section.positive("radius")?;
         let self_loop = section.or("self_loop", true)?;
+        let agents = agents(section)?;
+        let patience = section.positive("patience")?;
+        let on_loss = match section.choice("on_loss", &["stop", "continue"])? {
+            Some("continue") => OnLoss::Continue,
+            _ => OnLoss::Stop,
+        };
         section.finish()?;
+        let real = !agents.is_empty();
+        only_with(section, "patience", patience.is_some(), "`network.agents`", real)?;
         let random = matches!(topology, Some("erdos-renyi" | "small-world"));
         only_with(section, "p", p.is_some(), "an erdos-renyi or small-world topology", random)?;
         let small = topology == Some("small-world");
@@ -88,6 +107,48 @@ impl Network {
                 _ => Topology::Geometric { radius: radius.ok_or_else(|| missing("radius"))? },
             }),
         };
-        Ok(Self { shape, self_loop })
+        let patience = Duration::try_from_secs_f64(patience.unwrap_or(PATIENCE_SECONDS))
+            .map_err(|_| section.error("patience", "must be a number of seconds"))?;
+        Ok(Self { shape, self_loop, agents, patience, on_loss })
     }
+}
+
+/// `agents = [{ name, address }, ...]`
+fn agents(section: &Section<'_>) -> Result<Vec<(String, String)>> {
+    let Some(node) = section.node("agents") else { return Ok(Vec::new()) };
+    let Value::Array(items) = &node.value else {
+        return Err(section
+            .error("agents", "must be an array of { name, address }")
+            .hint("agents = [{ name = \"a\", address = \"127.0.0.1:7701\" }, ...]"));
+    };
+    let mut agents = Vec::new();
+    for item in items {
+        let entry = Section::named(item, "network.agents")?;
+        let name: String = entry.required("name")?;
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        if name.is_empty() || name.len() > 64 || name.starts_with('.') || !name.chars().all(plain) {
+            return Err(entry
+                .error(
+                    "name",
+                    "must be 1 to 64 letters, digits, `-`, `_` and `.`, and not begin with `.`",
+                )
+                .hint("it names the agent's certificate, key and files"));
+        }
+        let address: String = entry.required("address")?;
+        let port = address.rsplit_once(':').and_then(|(host, port)| {
+            let fits = !host.is_empty() && !host.contains(['/', '#', '?', ' ']);
+            port.parse::<u16>().ok().filter(|_| fits)
+        });
+        if port.is_none() {
+            return Err(entry
+                .error("address", "must be HOST:PORT")
+                .hint("for example 127.0.0.1:7701, or hospital.example:7447"));
+        }
+        entry.finish()?;
+        agents.push((name, address));
+    }
+    if agents.is_empty() {
+        return Err(section.error("agents", "is empty"));
+    }
+    Ok(agents)
 }

@@ -84,8 +84,11 @@ impl Consensus {
     /// The dual update with this rho, from everybody's new vector.
     pub fn exchange(&mut self, rho: f64, betas: &[Arc<[f64]>]) {
         for (k, state) in self.states.iter_mut().enumerate() {
-            let theirs = self.neighbours[k].iter().map(|&l| betas[l].clone());
-            state.dual_update(rho, betas[k].clone(), theirs);
+            for (edge, &l) in state.edges.iter_mut().zip(&self.neighbours[k]) {
+                edge.pair(rho, &betas[k], &betas[l]);
+                edge.beta = betas[l].clone();
+            }
+            state.beta = betas[k].clone();
         }
     }
 

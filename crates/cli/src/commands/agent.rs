@@ -1,0 +1,333 @@
+//! `dzoa agent`: one real agent, from its rows to its model.
+//!
+//! network file -> rows -> ledger -> journal -> agent -> links -> rounds -> model, summary, trace.
+
+mod results;
+mod watch;
+
+use crate::agents;
+use crate::args::AgentArgs;
+use crate::config::{Config, DataSource, Mode};
+use crate::error::{Error, Result};
+use crate::instance::Instances;
+use crate::interrupt;
+use crate::ledger_file::{LedgerFile, digest};
+use crate::network_file::NetworkFile;
+use dzoa::prelude::*;
+use dzoa::privacy::{Budget, Entry, Ledger};
+use dzoa_node::certs::CertFiles;
+use dzoa_node::drive::{Outcome, drive};
+use dzoa_node::journal::{Journal, JournalError, JournalFile, Opened, Start};
+use dzoa_node::node::{End, Node, NodeError, Settings};
+use dzoa_node::wire;
+use dzoa_node::zenoh_link::{LinkSettings, Place, ZenohLink};
+use results::{Charged, Results};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use watch::Watch;
+
+/// Certificates with fewer days left are worth a word.
+const RENEW_DAYS: i64 = 7;
+
+/// How long an agent whose starter is gone may take to stop by itself.
+const ORPHANS_GRACE: Duration = Duration::from_secs(10);
+
+/// Runs one agent to the end of its part.
+pub fn agent(args: &AgentArgs) -> Result<()> {
+    let NetworkFile { mut config, digest, places } = NetworkFile::load(&args.network, &args.sets)?;
+    let k = position(&places, &args.name)?;
+    let certs = CertFiles::of(&args.certs, &args.name);
+    let expiry = certs.check(&args.name).map_err(|error| {
+        Error::input(error.to_string()).hint("`dzoa certs` makes and renews certificates")
+    })?;
+    let fresh = config.streams()?.trial(0);
+    let instances = rows(args, &config)?;
+    agents::apply_public_rule(&mut config, &instances);
+    super::run::check_agents(&config, &instances)?;
+    let config = Arc::new(config);
+    let problem = instances.problem(&fresh);
+    // What the promise cannot keep is refused before anything is written.
+    let neighbourhood = instances.graph.neighbourhood(k, config.network.self_loop);
+    agents::promise(&config, &problem, neighbourhood, k)?;
+
+    let mut state = State::open(args, &config, digest, &problem.agents[k], &fresh)?;
+    let streams = Streams::from_key(state.opened.first.key, config.run.seed.is_some());
+    let ledger = state.ledger_before()?;
+    let spent_before = ledger.entries().len();
+    let agent =
+        agents::build_one(config.clone(), &problem, &instances.graph, k, ledger, streams.clone())?;
+    let State { opened, ledger } = state;
+    let (ledger, keep) = shared(ledger);
+    let settings = settings(&config, digest, &places);
+    let mut watch = Watch::new(args, &config)?;
+    if opened.cut > 0 {
+        watch.say("the last record of the journal was not finished and is made anew");
+    }
+    let resumed = opened.records.len();
+    let mut node = Node::new(agent, opened, settings, keep, Duration::ZERO).map_err(trouble)?;
+    if resumed > 0 {
+        watch.say(&format!("goes on in round {}", node.agent().round()));
+    }
+    if expiry.days < RENEW_DAYS {
+        watch.warn(&format!(
+            "the certificate expires on {}: renew it with `dzoa certs`",
+            expiry.when
+        ));
+    }
+
+    interrupt::listen();
+    let orphaned = orphaned(args.stop_with_stdin);
+    let link = LinkSettings {
+        own: places[k].clone(),
+        listen: args.listen.clone(),
+        neighbours: instances.graph.neighbours(k).iter().map(|&l| places[l].clone()).collect(),
+        certs,
+        longest_frame: wire::longest(problem.dim()),
+    };
+    let mut link = ZenohLink::open(&link).map_err(|error| {
+        Error::run(error.to_string())
+            .hint("is the address in the network file this machine's, and its port free?")
+    })?;
+    let started = Instant::now();
+    let mut recorded = watch::Recorded::new(&mut link, args.record_frames.as_deref())?;
+    let outcome = drive(&mut node, &mut recorded, &mut |node, now| watch.see(node, now), &|| {
+        interrupt::asked() || orphaned.load(Ordering::SeqCst)
+    });
+    let elapsed = started.elapsed();
+    watch.finish();
+    link.close();
+    let outcome = outcome.map_err(trouble)?;
+
+    let results = Results { args, config: &config, instances: &instances, k, streams: &streams };
+    match outcome {
+        Outcome::Asked => Err(Error::run(format!(
+            "stopped in round {}; everything is kept in {}",
+            node.agent().round(),
+            args.state.display()
+        ))
+        .hint("the same command goes on from there")),
+        Outcome::Ended(end) => {
+            let ledger = ledger.lock().expect("no holder panics").ledger.clone();
+            let charged = Charged { before: spent_before, ledger };
+            results.write(&node, &problem, &charged, &end, elapsed)?;
+            verdict(&end)
+        }
+    }
+}
+
+/// The rows of this agent.
+fn rows(args: &AgentArgs, config: &Config) -> Result<Instances> {
+    let streams = config.streams()?;
+    match (&args.data, &config.data) {
+        (Some(file), DataSource::Synthetic(_)) => Err(Error::input(format!(
+            "--data {}: the network file says data.synthetic, so there is no file to read",
+            file.display()
+        ))
+        .hint("remove [data] from the network file, or --data")),
+        (None, DataSource::Synthetic(_)) => Instances::prepare(config, &streams),
+        (Some(file), _) => Instances::of_one(config, file, &streams),
+        (None, _) => Err(Error::input("--data is missing: this agent has no rows")
+            .hint("give the file with this agent's rows; it stays on this machine")),
+    }
+}
+
+/// Journal and ledger of an agent.
+struct State {
+    opened: Opened,
+    ledger: LedgerFile,
+}
+
+impl State {
+    fn open(
+        args: &AgentArgs,
+        config: &Config,
+        network: [u8; 32],
+        samples: &Samples,
+        fresh: &Streams,
+    ) -> Result<Self> {
+        let dir = &args.state;
+        std::fs::create_dir_all(dir).map_err(|error| {
+            Error::input(format!("--state {}: cannot be made: {error}", dir.display()))
+        })?;
+        let medium =
+            JournalFile::open(&dir.join("journal")).map_err(|error| of_journal(&error, dir))?;
+        let ledger = open_ledger(args, config, samples)?;
+        let start = || {
+            let key = fresh.key();
+            Ok(Start {
+                journal: 1,
+                network,
+                agent: args.name.clone(),
+                rows: digest(&hex(&key), samples),
+                key,
+                ledger_entries: ledger.ledger.entries().len() as u64,
+                ledger_head: ledger.ledger.head(),
+            })
+        };
+        let opened =
+            Journal::open(Box::new(medium), start).map_err(|error| of_journal(&error, dir))?;
+        let Start { journal, network: kept, agent, rows, key, .. } = &opened.first;
+        let now = digest(&hex(key), samples);
+        let other = |what, kept: &str, now: &str| {
+            let short = |text: &str| text.chars().take(16).collect::<String>();
+            let error = JournalError::Other { what, kept: short(kept), now: short(now) };
+            Err(of_journal(&error, dir))
+        };
+        if *journal != 1 {
+            return other("format", &journal.to_string(), "1");
+        }
+        if *kept != network {
+            return other("network file", &hex(kept), &hex(&network));
+        }
+        if *agent != args.name {
+            return other("agent", agent, &args.name);
+        }
+        if *rows != now {
+            return other("data set", rows, &now);
+        }
+        Ok(Self { opened, ledger })
+    }
+
+    /// The ledger as it was before this run: the journal's charges are made again on top of it.
+    fn ledger_before(&mut self) -> Result<Ledger> {
+        let Start { ledger_entries, ledger_head, .. } = &self.opened.first;
+        let full = &self.ledger.ledger;
+        let header = full.header().expect("an open ledger has a header").clone();
+        let before = full.entries().iter().take(*ledger_entries as usize).cloned();
+        match Ledger::replay(header, before) {
+            Ok(ledger) if ledger.head() == *ledger_head => Ok(ledger),
+            _ => Err(Error::run("the ledger is not the one that this run began with")
+                .hint("restore it: what it lacks was released all the same")),
+        }
+    }
+}
+
+fn open_ledger(args: &AgentArgs, config: &Config, samples: &Samples) -> Result<LedgerFile> {
+    let seeded = config.run.seed.is_some();
+    if seeded && args.ledger.is_some() {
+        return Err(Error::input("--ledger: a seeded run has no guarantee that could be charged")
+            .hint("remove run.seed: whoever knows it can subtract the noise"));
+    }
+    let path = args.ledger.clone().unwrap_or_else(|| args.state.join(ledger_name(config)));
+    if path.exists() {
+        return LedgerFile::open(&path, samples);
+    }
+    let budget = config.privacy.mechanism.target();
+    let budget = budget.map(|target| Budget { epsilon: target.total_epsilon, delta: target.delta });
+    LedgerFile::create(&path, samples, budget)
+}
+
+/// The name of the ledger in a state directory; that of a seeded one says what it is worth.
+pub fn ledger_name(config: &Config) -> &'static str {
+    if config.run.seed.is_some() { "ledger.seeded-for-tests" } else { "ledger" }
+}
+
+type SharedLedger = Arc<Mutex<LedgerFile>>;
+
+/// The ledger, and what makes an entry of it durable.
+fn shared(ledger: LedgerFile) -> (SharedLedger, dzoa_node::node::KeepEntry) {
+    let ledger = Arc::new(Mutex::new(ledger));
+    let kept = ledger.clone();
+    let keep = move |entry: &Entry| {
+        kept.lock().expect("no holder panics").keep(entry).map_err(|error| error.to_string())
+    };
+    (ledger, Box::new(keep))
+}
+
+fn settings(config: &Config, network: [u8; 32], places: &[Place]) -> Settings {
+    let (round_limit, lag) = match config.algorithm.mode {
+        Mode::Synchronous => (None, 0),
+        Mode::Partial { limit, lag } => (Some(limit), lag),
+    };
+    Settings {
+        network,
+        program: env!("CARGO_PKG_VERSION").into(),
+        names: places.iter().map(|place| place.name.clone()).collect(),
+        patience: config.network.patience,
+        on_loss: config.network.on_loss,
+        round_limit,
+        lag,
+        linger: config.network.patience,
+    }
+}
+
+/// Set once whoever started this agent is gone. A round that takes longer than the grace is not waited for: an
+/// end at any instruction is what the journal is made for.
+fn orphaned(listen: bool) -> Arc<AtomicBool> {
+    let gone = Arc::new(AtomicBool::new(false));
+    if listen {
+        let flag = gone.clone();
+        std::thread::spawn(move || {
+            let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+            flag.store(true, Ordering::SeqCst);
+            std::thread::sleep(ORPHANS_GRACE);
+            std::process::exit(1);
+        });
+    }
+    gone
+}
+
+fn position(places: &[Place], name: &str) -> Result<usize> {
+    places.iter().position(|place| place.name == name).ok_or_else(|| {
+        let names: Vec<&str> = places.iter().map(|place| place.name.as_str()).collect();
+        Error::input(format!(
+            "--name {}: no such agent in the network file",
+            crate::error::shown(name)
+        ))
+        .hint(format!("the agents are: {}", names.join(", ")))
+    })
+}
+
+fn hex(digest: &[u8; 32]) -> String {
+    blake3::Hash::from(*digest).to_hex().to_string()
+}
+
+fn of_journal(error: &JournalError, dir: &Path) -> Error {
+    let hint = match error {
+        JournalError::InUse => "is the agent running already? one process has one state directory",
+        JournalError::Other { .. } => {
+            "start a new run in a new state directory; its releases are charged anew"
+        }
+        JournalError::Io(_) => "nothing is sent before it is kept: make room, or mend the disk",
+        JournalError::Damaged { .. } | JournalError::Unreadable { .. } => {
+            "restore it from a backup; or start anew in a new state directory, with the same ledger"
+        }
+    };
+    Error::run(format!("{}: {error}", dir.display())).hint(hint)
+}
+
+fn trouble(error: NodeError) -> Error {
+    let hint = match &error {
+        NodeError::Journal(_) | NodeError::Ledger(_) => {
+            "nothing was sent that is not kept; mend the disk and start again"
+        }
+        NodeError::Leave { .. } => "start again when the neighbour is back",
+        _ => "restore the state directory, or start a new run in a new one with the same ledger",
+    };
+    Error::run(error.to_string()).hint(hint)
+}
+
+/// Whether the agent's part counts as done.
+fn verdict(end: &End) -> Result<()> {
+    let again = "the same command goes on from there once the neighbour is back";
+    match end {
+        End::Agent(Status::Finished) => Ok(()),
+        End::Agent(status) => Err(Error::run(format!("status {status:?}"))
+            .hint("the neighbours were told; what was released stays released")),
+        End::NeighbourLost { name, silent, round } => Err(Error::run(format!(
+            "status NeighbourLost: nothing usable from {name} for {:.0} s, in round {round}",
+            silent.as_secs_f64()
+        ))
+        .hint(format!("{again}; or set network.on_loss = \"continue\""))),
+        End::NeighbourLeft { name, reason, round } => Err(Error::run(format!(
+            "status NeighbourLeft: {name} stopped, in our round {round}: {reason}"
+        ))
+        .hint(again)),
+        End::LeftBehind { name, round } => Err(Error::run(format!(
+            "status LeftBehind: {name} went on without this agent from round {round}"
+        ))
+        .hint("the others' result stands without this agent's rows from that round on")),
+    }
+}

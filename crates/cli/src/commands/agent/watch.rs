@@ -1,0 +1,293 @@
+//! What an agent shows while it runs: progress, refusals, metrics.
+
+use crate::args::{AgentArgs, LogFormat};
+use crate::config::{Config, Mechanism};
+use crate::error::{Error, Result};
+use crate::progress::Progress;
+use dzoa::privacy::calibrate;
+use dzoa_node::node::{Node, Refusal};
+use dzoa_node::transport::{Transport, TransportError};
+use metrics::{counter, gauge};
+use std::collections::HashSet;
+use std::fs::{File, OpenOptions};
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How often progress is told.
+const EVERY: Duration = Duration::from_millis(250);
+/// How often in plain lines, once the rounds have begun.
+const EVERY_LINE: Duration = Duration::from_secs(30);
+/// Frames of evidence that are written; a flood beyond it is only counted.
+const MOST_EVIDENCE: usize = 1000;
+
+/// Watches a node.
+pub struct Watch {
+    json: bool,
+    name: String,
+    rounds: u64,
+    progress: Option<Progress>,
+    /// Rounds that the progress bar has counted.
+    ticked: u64,
+    /// When progress was last told, and in which round.
+    last: (Duration, u64),
+    /// What was last said, and when.
+    told: (String, Duration),
+    /// Neighbours that are known to have been left behind.
+    left: HashSet<String>,
+    evidence: PathBuf,
+    written: usize,
+    known: HashSet<(String, String)>,
+    config: Claimed,
+}
+
+/// What is needed to say what was spent.
+enum Claimed {
+    Nominal(f64, f64),
+    Exact(f64),
+    None,
+}
+
+impl Watch {
+    /// Sets up logs and metrics.
+    pub fn new(args: &AgentArgs, config: &Config) -> Result<Self> {
+        let json = args.log_format == LogFormat::Json;
+        let filter = tracing_subscriber::EnvFilter::new("off,dzoa=info,dzoa_node=info");
+        let logs = tracing_subscriber::fmt()
+            .with_writer(std::io::stderr)
+            .with_ansi(std::io::stderr().is_terminal())
+            .with_env_filter(filter);
+        // A second subscriber cannot be set; the first one then stays.
+        let _ = if json {
+            logs.json().try_init()
+        } else {
+            logs.compact().with_target(false).try_init()
+        };
+        if let Some(address) = args.metrics {
+            metrics_exporter_prometheus::PrometheusBuilder::new()
+                .with_http_listener(address)
+                .install()
+                .map_err(|error| {
+                    Error::run(format!("--metrics {address}: {error}")).hint("is the port free?")
+                })?;
+        }
+        let rounds = config.algorithm.admm.rounds;
+        let seeded = config.run.seed.is_some();
+        Ok(Self {
+            json,
+            name: args.name.clone(),
+            rounds,
+            progress: (!json).then(|| Progress::new(rounds, &format!("{}: meeting", args.name))),
+            ticked: 0,
+            last: (Duration::ZERO, 0),
+            told: (String::new(), Duration::ZERO),
+            left: HashSet::new(),
+            evidence: args.state.join("refused.jsonl"),
+            written: 0,
+            known: HashSet::new(),
+            config: match &config.privacy.mechanism {
+                Mechanism::Intrinsic { epsilon, delta, .. } => Claimed::Nominal(*epsilon, *delta),
+                Mechanism::Output { target, .. } | Mechanism::Scalar { target, .. } if !seeded => {
+                    Claimed::Exact(target.delta)
+                }
+                _ => Claimed::None,
+            },
+        })
+    }
+
+    /// A line for the operator.
+    pub fn say(&self, what: &str) {
+        match &self.progress {
+            Some(progress) => progress.say(&format!("{}: {what}", self.name)),
+            None => tracing::info!(agent = self.name, "{what}"),
+        }
+    }
+
+    /// A line that should not be missed.
+    pub fn warn(&self, what: &str) {
+        tracing::warn!(agent = self.name, "{what}");
+    }
+
+    /// Called after every step.
+    pub fn see(&mut self, node: &mut Node, now: Duration) {
+        for refusal in node.take_refusals() {
+            self.refused(&refusal);
+        }
+        for (name, round) in node.left() {
+            if self.left.insert(name.into()) {
+                self.warn(&format!("goes on without {name} from round {round}"));
+            }
+        }
+        let done = node.agent().rounds_done();
+        if let Some(progress) = &self.progress {
+            (self.ticked..done).for_each(|_| progress.tick());
+        }
+        self.ticked = done;
+        let over = node.end().is_some();
+        let (then, before) = self.last;
+        if !over && now < then + EVERY {
+            return;
+        }
+        let moved = done.saturating_sub(before);
+        let pace = now.saturating_sub(then).as_secs_f64() * 1e3 / moved.max(1) as f64;
+        self.last = (now, done);
+        let missing: Vec<&str> = node.missing().map(|peer| peer.name.as_str()).collect();
+        let strangers: Vec<&str> =
+            node.peers().iter().filter(|peer| !peer.met).map(|peer| peer.name.as_str()).collect();
+        let spent = self.spent(node, done);
+        self.measure(node, done, spent.as_ref().map(|(epsilon, _)| *epsilon));
+        let staying: Vec<String> = (node.staying_for())
+            .map(|peer| {
+                let silent = now.saturating_sub(peer.heard).as_secs();
+                format!("{} (in round {}, heard {silent} s ago)", peer.name, peer.round)
+            })
+            .collect();
+        let waiting = if !staying.is_empty() {
+            format!("done, staying for {}", staying.join(", "))
+        } else if missing.is_empty() {
+            "waiting for nobody".into()
+        } else if strangers.is_empty() {
+            format!("waiting for {}", missing.join(", "))
+        } else {
+            format!("not yet met: {}", strangers.join(", "))
+        };
+        if self.json {
+            let (epsilon, claim) = spent.unwrap_or((0.0, "none"));
+            tracing::info!(
+                agent = self.name,
+                round = done,
+                rounds = self.rounds,
+                ms_per_round = pace,
+                epsilon,
+                claim,
+                waiting,
+                "round"
+            );
+        } else {
+            // While nothing moves, for whom it waits.
+            let line = if moved == 0 && !over {
+                waiting
+            } else {
+                let spent =
+                    spent.map(|(epsilon, claim)| format!(", epsilon {epsilon:.3} ({claim})"));
+                format!("{pace:.1} ms a round{}", spent.unwrap_or_default())
+            };
+            self.tell(line, done, now);
+        }
+    }
+
+    /// Says what is new, and in plain lines not too often.
+    fn tell(&mut self, line: String, done: u64, now: Duration) {
+        let (told, when) = &self.told;
+        let plain = self.progress.as_ref().is_some_and(|progress| !progress.is_bar());
+        let early = plain && done > 0 && now < *when + EVERY_LINE;
+        if *told != line && !early {
+            self.say(&line);
+            self.told = (line, now);
+        }
+    }
+
+    /// Epsilon spent by this run and the claim that goes with it.
+    fn spent(&self, node: &Node, rounds: u64) -> Option<(f64, &'static str)> {
+        match self.config {
+            Claimed::Nominal(epsilon, delta) if rounds > 0 => {
+                Some((calibrate::theorem2_epsilon(epsilon, delta, rounds), "nominal, no guarantee"))
+            }
+            Claimed::Exact(delta) => Some((node.agent().ledger().epsilon(delta), "exact")),
+            _ => None,
+        }
+    }
+
+    fn measure(&self, node: &Node, done: u64, epsilon: Option<f64>) {
+        let stats = node.stats();
+        gauge!("dzoa_rounds_done").set(done as f64);
+        gauge!("dzoa_rounds").set(self.rounds as f64);
+        counter!("dzoa_sent_bytes_total").absolute(stats.sent.1);
+        counter!("dzoa_sent_frames_total").absolute(stats.sent.0);
+        counter!("dzoa_received_bytes_total").absolute(stats.received.1);
+        counter!("dzoa_received_frames_total").absolute(stats.received.0);
+        counter!("dzoa_repeated_vectors_total").absolute(stats.repeated);
+        counter!("dzoa_refused_frames_total").absolute(stats.refused);
+        for peer in node.peers() {
+            gauge!("dzoa_waiting_seconds", "neighbour" => peer.name.clone())
+                .set(peer.waited.as_secs_f64());
+        }
+        // A nominal figure has a name of its own: it must not be taken for a guarantee.
+        let name = match self.config {
+            Claimed::Exact(_) => "dzoa_epsilon_spent",
+            _ => "dzoa_epsilon_nominal",
+        };
+        if let Some(epsilon) = epsilon {
+            gauge!(name).set(epsilon);
+        }
+    }
+
+    /// Names what was refused, once for each kind, and keeps the bytes.
+    fn refused(&mut self, refusal: &Refusal) {
+        if self.known.len() < MOST_EVIDENCE
+            && self.known.insert((refusal.from.clone(), refusal.what.clone()))
+        {
+            self.warn(&format!("refused a message from {}: {}", refusal.from, refusal.what));
+        }
+        if self.written >= MOST_EVIDENCE {
+            return;
+        }
+        self.written += 1;
+        let frame: String = refusal.frame.iter().map(|byte| format!("{byte:02x}")).collect();
+        let line =
+            serde_json::json!({ "from": refusal.from, "what": refusal.what, "frame": frame });
+        let kept = OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(&self.evidence)
+            .and_then(|mut file| writeln!(file, "{line}"));
+        if let Err(error) = kept {
+            self.warn(&format!("{}: {error}", self.evidence.display()));
+        }
+    }
+
+    /// Removes the bar.
+    pub fn finish(&self) {
+        if let Some(progress) = &self.progress {
+            progress.finish();
+        }
+    }
+}
+
+/// A link that writes down every frame before it is sent, for tests; without a file, just the link.
+pub struct Recorded<'a> {
+    link: &'a mut dyn Transport,
+    file: Option<File>,
+}
+
+impl<'a> Recorded<'a> {
+    /// Appends to the file.
+    pub fn new(link: &'a mut dyn Transport, path: Option<&Path>) -> Result<Self> {
+        let open = |path: &Path| {
+            OpenOptions::new().append(true).create(true).open(path).map_err(|error| {
+                Error::input(format!("--record-frames {}: {error}", path.display()))
+            })
+        };
+        Ok(Self { link, file: path.map(open).transpose()? })
+    }
+}
+
+impl Transport for Recorded<'_> {
+    fn send(&mut self, to: usize, frame: Vec<u8>) -> std::result::Result<(), TransportError> {
+        if let Some(file) = &mut self.file {
+            let hex: String = frame.iter().map(|byte| format!("{byte:02x}")).collect();
+            // One write, so that a kill leaves whole lines or one that is cut off at the end.
+            file.write_all(format!("{to} {hex}\n").as_bytes())
+                .map_err(|error| TransportError(error.to_string()))?;
+        }
+        self.link.send(to, frame)
+    }
+
+    fn receive(&mut self, wait: Duration) -> Option<(usize, Vec<u8>)> {
+        self.link.receive(wait)
+    }
+
+    fn now(&self) -> Duration {
+        self.link.now()
+    }
+}

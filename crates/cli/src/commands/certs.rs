@@ -1,0 +1,50 @@
+//! `dzoa certs`: a private CA, and a short-lived certificate for every agent.
+
+use crate::args::CertsArgs;
+use crate::error::{Error, Result};
+use crate::network_file::NetworkFile;
+use dzoa_node::certs::{Authority, CertError};
+use dzoa_node::zenoh_link::host;
+use std::path::Path;
+
+/// Makes or renews the certificates of a network.
+pub fn certs(args: &CertsArgs) -> Result<()> {
+    let network = NetworkFile::load(&args.network, &[])?;
+    let renewed = make(&network, &args.out, args.days)?;
+    let agents = network.places.len();
+    let dir = args.out.display();
+    super::print(&format!(
+        "{} certificates, valid for {} days, in {dir}{}\n\n  every agent gets ca.pem and its own NAME.pem and NAME.key\n  \
+         ca.key stays where certificates are made: whoever has it can be any agent\n  \
+         the same command again renews the agents' certificates\n",
+        agents,
+        args.days,
+        if renewed { " (renewed with the authority that was there)" } else { "" },
+    ))
+}
+
+/// Writes an authority, unless there is one, and a certificate for every agent. Returns whether there was one.
+pub fn make(network: &NetworkFile, dir: &Path, days: u16) -> Result<bool> {
+    let failed = |error: CertError| {
+        Error::run(error.to_string())
+            .hint("give a directory that can be written, or one made by `dzoa certs`")
+    };
+    std::fs::create_dir_all(dir)
+        .map_err(|error| Error::input(format!("{}: cannot be made: {error}", dir.display())))?;
+    let known = Authority::open(dir).map_err(failed)?;
+    let renewed = known.is_some();
+    let authority = match known {
+        Some(authority) => authority,
+        None => {
+            let authority = Authority::new(&network.config.name).map_err(failed)?;
+            authority.write(dir).map_err(failed)?;
+            authority
+        }
+    };
+    let valid = time::Duration::days(i64::from(days));
+    for place in &network.places {
+        let identity = authority.issue(&place.name, host(&place.address), valid).map_err(failed)?;
+        identity.write(dir).map_err(failed)?;
+    }
+    Ok(renewed)
+}

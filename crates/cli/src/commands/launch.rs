@@ -1,0 +1,186 @@
+//! `dzoa launch`: all agents of a network as separate processes on this machine, from certificates to report.
+
+mod children;
+
+use super::agent::ledger_name;
+use super::run::{Stage, Trial, check_agents, outcome};
+use super::{certs, summarise::summarise};
+use crate::agents;
+use crate::args::LaunchArgs;
+use crate::config::DataSource;
+use crate::error::{Error, Result, shown};
+use crate::files::{describe, output_directory, write_files};
+use crate::instance::Instances;
+use crate::interrupt;
+use crate::ledger_file;
+use crate::network_file::NetworkFile;
+use crate::progress::Progress;
+use crate::summary::Summary;
+use children::Children;
+use dzoa::privacy::Ledger;
+use dzoa_node::journal;
+use dzoa_node::replay::{releases, replay};
+use dzoa_node::zenoh_link::{free_port, host};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Days that the certificates of a trial are valid: more than those in which agents ask for a renewal.
+const DAYS: u16 = 8;
+
+/// Runs all agents and reports as `dzoa run` does.
+pub fn launch(args: &LaunchArgs) -> Result<()> {
+    let mut sets = args.sets.clone();
+    let mut network = NetworkFile::load(&args.network, &sets)?;
+    if let Some(place) = network.remote() {
+        return Err(Error::input(format!(
+            "{}: agent {} is at {}, which is not this machine",
+            args.network.display(),
+            shown(&place.name),
+            place.address
+        ))
+        .hint("launch is the trial on one machine: --set network.agents=[...] with 127.0.0.1; real agents are started with `dzoa agent`"));
+    }
+    if let Some(assignment) = free_ports(&network)? {
+        sets.push(assignment);
+        network = NetworkFile::load(&args.network, &sets)?;
+    }
+    let files = data_files(args, &network)?;
+    // Read here, too: what is wrong with a file is said before anything starts, and the report needs the rows.
+    if !matches!(network.config.data, DataSource::Synthetic(_)) {
+        let listed =
+            network.places.iter().map(|place| (place.name.clone(), files[&place.name].clone()));
+        network.config.data = DataSource::Files(listed.collect());
+        network.config.root = PathBuf::new();
+    }
+    let streams = network.config.streams()?;
+    let instances = Instances::prepare(&network.config, &streams)?;
+    agents::apply_public_rule(&mut network.config, &instances);
+    check_agents(&network.config, &instances)?;
+    let problem = instances.problem(&streams.trial(0));
+    agents::promises(&network.config, &problem, &instances.graph)?;
+    let out = output_directory(args.out.as_deref(), &network.config.name)?;
+
+    certs::make(&network, &out.join("certs"), DAYS)?;
+    interrupt::listen();
+    let rounds = network.config.algorithm.admm.rounds;
+    let progress = Progress::new(rounds, &format!("{}: starting", network.config.name));
+    let mut children = Children::start(args, &sets, &network, &files, &out)?;
+    let ended = children.wait(&progress, rounds);
+    drop(children);
+    progress.finish();
+    ended?;
+
+    let config = &network.config;
+    let behind = Progress::hidden();
+    let stage = Stage { config, instances: &instances, progress: &behind };
+    let mut pasts = Vec::new();
+    let mut spent = Vec::new();
+    for place in &network.places {
+        let dir = state(&out, &place.name);
+        let path = dir.join("journal");
+        let records = journal::read(&path)
+            .map_err(|error| Error::run(format!("{}: {error}", path.display())))?;
+        pasts.push(releases(records));
+        // Every agent began with an empty ledger of its own.
+        let header = ledger_file::read(&dir.join(ledger_name(config)))?.header().cloned();
+        spent.push(header.map(Ledger::new).unwrap_or_default());
+    }
+    let mut trial =
+        Trial::run(&stage, (spent, Vec::new()), &streams.trial(0), 0, |fleet, watch| {
+            replay(fleet, pasts, watch).map_err(|error| {
+                Error::run(format!("the journals cannot be replayed: {error}")).hint(format!(
+                    "every agent's own results are in {}",
+                    out.join("agents").display()
+                ))
+            })
+        })?;
+    let own = own_summaries(&network, &out)?;
+    // The replay must say what the processes said, to the last bit.
+    if own.iter().map(|summary| &summary.coefficients[0]).ne(&trial.estimates) {
+        return Err(Error::run("the agents' results are not those of their journals")
+            .hint("this is a fault of the program: please report it with the network file"));
+    }
+    let slowest = own.iter().map(|summary| summary.seconds).fold(0.0, f64::max);
+    trial.elapsed = Duration::from_secs_f64(slowest);
+    let trials = [trial];
+    let summary = summarise(config, &instances, &trials);
+    write_files(&out, config, &instances, &trials, &summary)?;
+    if args.json {
+        super::print_json(&summary)?;
+    } else {
+        super::print(&describe(&summary, &out))?;
+        super::print(&format!("  every agent's own files in {}\n", out.join("agents").display()))?;
+    }
+    outcome(&trials, &out)
+}
+
+/// Where an agent's files are.
+fn state(out: &Path, name: &str) -> PathBuf {
+    out.join("agents").join(name)
+}
+
+/// `--data NAME=FILE`, or the files of the network file.
+fn data_files(args: &LaunchArgs, network: &NetworkFile) -> Result<BTreeMap<String, PathBuf>> {
+    let mut files = BTreeMap::new();
+    if let DataSource::Files(listed) = &network.config.data {
+        let root = &network.config.root;
+        files.extend(listed.iter().map(|(name, file)| (name.clone(), root.join(file))));
+    }
+    for given in &args.data {
+        let (name, file) = given.split_once('=').ok_or_else(|| {
+            Error::input(format!("--data {} has no `=`", shown(given)))
+                .hint("for example --data cleveland=cleveland.csv")
+        })?;
+        network.position(name)?;
+        files.insert(name.to_string(), PathBuf::from(file));
+    }
+    if matches!(network.config.data, DataSource::Synthetic(_)) {
+        return match args.data.first() {
+            None => Ok(files),
+            Some(given) => Err(Error::input(format!(
+                "--data {}: the network file says data.synthetic",
+                shown(given)
+            ))
+            .hint("remove [data] from the network file, or --data")),
+        };
+    }
+    match network.places.iter().find(|place| !files.contains_key(&place.name)) {
+        None => Ok(files),
+        Some(place) => Err(Error::input(format!("agent {} has no rows", shown(&place.name)))
+            .hint(format!("--data {}=FILE", place.name))),
+    }
+}
+
+/// Free ports, where the network file leaves them open with port 0.
+fn free_ports(network: &NetworkFile) -> Result<Option<String>> {
+    if !network.places.iter().any(|place| place.address.ends_with(":0")) {
+        return Ok(None);
+    }
+    let mut held = Vec::new();
+    let mut listed = Vec::new();
+    for place in &network.places {
+        let mut address = place.address.clone();
+        if address.ends_with(":0") {
+            let socket = free_port(host(&address));
+            let bound = socket.and_then(|socket| Ok((socket.local_addr()?, socket)));
+            let (local, socket) =
+                bound.map_err(|error| Error::run(format!("{address}: no free port: {error}")))?;
+            address = local.to_string();
+            held.push(socket);
+        }
+        listed.push(format!("{{ name = \"{}\", address = \"{address}\" }}", place.name));
+    }
+    Ok(Some(format!("network.agents=[{}]", listed.join(", "))))
+}
+
+fn own_summaries(network: &NetworkFile, out: &Path) -> Result<Vec<Summary>> {
+    let read = |name: &str| {
+        let path = state(out, name).join("summary.json");
+        let text = std::fs::read_to_string(&path)
+            .map_err(|error| Error::run(format!("{}: {error}", path.display())))?;
+        serde_json::from_str(&text)
+            .map_err(|error| Error::run(format!("{}: {error}", path.display())))
+    };
+    network.places.iter().map(|place| read(&place.name)).collect()
+}

@@ -1,0 +1,143 @@
+//! The one public file of a network: a config whose agents have addresses.
+
+use crate::config::{Config, DataSource, Mechanism, OptimumNorm, Shape, Solver};
+use crate::error::{Error, Result, shown};
+use dzoa::graph::Topology;
+use dzoa_node::zenoh_link::{Place, host};
+use std::path::Path;
+
+/// A network file, read and checked for real agents.
+pub struct NetworkFile {
+    /// The config.
+    pub config: Config,
+    /// What neighbours compare when they meet.
+    pub digest: [u8; 32],
+    /// All agents, in the order of the graph.
+    pub places: Vec<Place>,
+}
+
+impl NetworkFile {
+    /// Reads the file and refuses what must not be in it.
+    pub fn load(path: &Path, sets: &[String]) -> Result<Self> {
+        let config = Config::load(Some(path), sets)?;
+        let file = path.display();
+        if config.network.agents.is_empty() {
+            return Err(Error::input(format!("{file}: `network.agents` is missing"))
+                .hint("agents = [{ name = \"a\", address = \"127.0.0.1:7701\" }, ...]"));
+        }
+        let places: Vec<Place> = (config.network.agents.iter().cloned().enumerate())
+            .map(|(index, (name, address))| Place { index, name, address })
+            .collect();
+        let network = Self { digest: digest(&config), config, places };
+        network.check().map_err(|error| error.at(&file.to_string()))?;
+        Ok(network)
+    }
+
+    fn check(&self) -> Result<()> {
+        let Config { run, privacy, algorithm, data, network, .. } = &self.config;
+        // The other algorithms run in lockstep, some of them around a coordinator: no agent of theirs can
+        // wait, restart or resume.
+        if matches!(algorithm.solver, Solver::Baseline(_)) {
+            return Err(Error::input(format!(
+                "`algorithm.name` is `{}`, which real agents do not run",
+                algorithm.name()
+            ))
+            .hint("set algorithm.name = \"d-zoa\" or \"admm\"; `dzoa run` simulates the others"));
+        }
+        let remote = self.places.iter().find(|place| !is_loopback(&place.address));
+        if let (Some(seed), Some(place)) = (run.seed, remote) {
+            return Err(Error::input(format!(
+                "`run.seed` is {seed}, but {} is at {}, which is not this machine",
+                shown(&place.name),
+                place.address
+            ))
+            .hint("remove run.seed: whoever knows it can subtract the noise"));
+        }
+        let synthetic = matches!(data, DataSource::Synthetic(_));
+        if synthetic && run.seed.is_none() {
+            return Err(Error::input(
+                "`data.synthetic` needs `run.seed`: every agent draws its part from it",
+            )
+            .hint("set run.seed, for a trial on loopback; or give the agents files"));
+        }
+        if matches!(data, DataSource::Split { .. }) {
+            return Err(Error::input(
+                "`data.file` holds all agents' rows, which no agent may have",
+            )
+            .hint("give every agent a file of its own with --data"));
+        }
+        let random = matches!(
+            network.shape,
+            Shape::Topology(
+                Topology::ErdosRenyi { .. }
+                    | Topology::SmallWorld { .. }
+                    | Topology::Geometric { .. }
+            )
+        );
+        if random && run.seed.is_none() {
+            return Err(Error::input(
+                "`network.topology` is random, but the agents must agree on it",
+            )
+            .hint("list network.edges"));
+        }
+        if run.trials != 1 {
+            return Err(Error::input(format!(
+                "`run.trials` is {}, but real agents run once",
+                run.trials
+            ))
+            .hint("set run.trials = 1"));
+        }
+        if run.stop_tolerance > 0.0 {
+            return Err(Error::input("`run.stop_tolerance` needs somebody who sees all agents")
+                .hint("remove it: every agent runs all rounds"));
+        }
+        match &privacy.mechanism {
+            Mechanism::Intrinsic { optimum_norm: OptimumNorm::Replicate, .. } => {
+                return Err(Error::input(
+                    "`privacy.optimum_norm_squared` is \"replicate\", which needs the optimum of all agents' rows",
+                )
+                .hint("give a public bound, or 0"));
+            }
+            Mechanism::Scalar { clip: None, .. } if !synthetic => {
+                return Err(Error::input(
+                    "`privacy.clip` is missing, and the rule for it needs all agents' rows",
+                )
+                .hint("`dzoa run` on data like theirs shows what the rule chooses"));
+            }
+            _ => {}
+        }
+        if (algorithm.rho_is_auto || algorithm.rounds_are_auto) && !synthetic {
+            return Err(Error::input(
+                "`algorithm.rho` or `algorithm.rounds` is \"auto\", which needs the size of the smallest agent",
+            )
+            .hint("give numbers; `dzoa privacy plan` shows what a budget buys"));
+        }
+        Ok(())
+    }
+
+    /// The position of an agent.
+    pub fn position(&self, name: &str) -> Result<usize> {
+        self.places.iter().position(|place| place.name == name).ok_or_else(|| {
+            let names: Vec<&str> = self.places.iter().map(|place| place.name.as_str()).collect();
+            Error::input(format!("--name {}: no such agent in the network file", shown(name)))
+                .hint(format!("the agents are: {}", names.join(", ")))
+        })
+    }
+
+    /// The first agent that is not on this machine.
+    pub fn remote(&self) -> Option<&Place> {
+        self.places.iter().find(|place| !is_loopback(&place.address))
+    }
+}
+
+/// A digest of everything in the file, so that a comment changes nothing and a number does.
+fn digest(config: &Config) -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new_derive_key("dzoa 2026 network file");
+    hasher.update(config.given.to_string().as_bytes());
+    *hasher.finalize().as_bytes()
+}
+
+fn is_loopback(address: &str) -> bool {
+    let host = host(address);
+    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}

@@ -1,0 +1,166 @@
+//! Agents killed with SIGKILL at random moments: the same bits, nothing released twice with other values,
+//! nothing charged twice.
+
+mod common;
+
+use common::{dzoa, json};
+use dzoa_node::wire::{Body, Frame};
+use dzoa_node::zenoh_link::free_port;
+use std::collections::BTreeMap;
+use std::net::UdpSocket;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
+const ROUNDS: usize = 1500;
+const KILLS: usize = 200;
+/// Long enough for a slow machine; a hang ends here.
+const LIMIT: Duration = Duration::from_secs(400);
+
+/// A process that does not outlive the test: it is ended with it, and where the test is killed and runs no
+/// destructor, its stdin ends.
+struct Agent(Child);
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn start(dir: &Path, name: &str) -> Agent {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dzoa"));
+    command.current_dir(dir).args(["agent", "--network", "net.toml", "--name", name]);
+    command.args(["--state", &format!("state-{name}"), "--certs", "certs"]);
+    command.args(["--record-frames", &format!("frames-{name}"), "--log-format", "json"]);
+    command.arg("--stop-with-stdin").stdin(Stdio::piped()).stdout(Stdio::null());
+    let log =
+        std::fs::OpenOptions::new().append(true).create(true).open(dir.join(format!("log-{name}")));
+    command.stderr(log.unwrap());
+    Agent(command.spawn().unwrap())
+}
+
+/// A small generator of its own: the schedule of kills is printed with the seed if a test fails.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 33) % n
+    }
+}
+
+fn network_file() -> String {
+    let held: Vec<UdpSocket> = NAMES.iter().map(|_| free_port("127.0.0.1").unwrap()).collect();
+    let agents: Vec<String> = NAMES
+        .iter()
+        .zip(&held)
+        .map(|(name, socket)| {
+            format!("{{ name = \"{name}\", address = \"{}\" }}", socket.local_addr().unwrap())
+        })
+        .collect();
+    format!(
+        r#"
+name = "kills"
+[problem]
+loss = "logistic"
+eta = 0.1
+[data]
+synthetic = {{ agents = 5, samples = 400, features = 8 }}
+[network]
+topology = "paper"
+agents = [{}]
+[algorithm]
+rho = 0.1
+rounds = {ROUNDS}
+inner_steps = 20
+directions = 20
+[privacy]
+mechanism = "output"
+total_epsilon = 8.0
+delta = 1e-5
+[run]
+seed = 7
+"#,
+        agents.join(", ")
+    )
+}
+
+#[test]
+fn two_hundred_kills_change_no_bit_and_charge_nothing_twice() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path();
+    std::fs::write(dir.join("net.toml"), network_file()).unwrap();
+    let simulated = json(dir, &["run", "net.toml", "--out", "simulated", "--json"]);
+    assert!(dzoa(dir, &["certs", "--network", "net.toml", "--out", "certs"]).status.success());
+
+    let begun = Instant::now();
+    let mut dice = Dice(11);
+    let mut agents: Vec<Option<Agent>> = NAMES.iter().map(|name| Some(start(dir, name))).collect();
+    let mut restart = [begun; 5];
+    let (mut hit, mut kills) = ([0; 5], 0);
+    let mut done = [false; 5];
+    while !done.iter().all(|done| *done) {
+        assert!(begun.elapsed() < LIMIT, "not done after {LIMIT:?}: {kills} kills, {done:?}");
+        std::thread::sleep(Duration::from_millis(20 + dice.below(60)));
+        for k in 0..5 {
+            if let Some(agent) = &mut agents[k]
+                && let Some(status) = agent.0.try_wait().unwrap()
+            {
+                let log = std::fs::read_to_string(dir.join(format!("log-{}", NAMES[k]))).unwrap();
+                let end = log.lines().rev().take(5).collect::<Vec<_>>().join("\n");
+                assert!(status.success(), "{} ended with {status}: {end}", NAMES[k]);
+                (agents[k], done[k]) = (None, true);
+            }
+            if agents[k].is_none() && !done[k] && Instant::now() >= restart[k] {
+                agents[k] = Some(start(dir, NAMES[k]));
+            }
+        }
+        let k = dice.below(5) as usize;
+        if kills < KILLS && agents[k].is_some() && !done[k] {
+            // SIGKILL: it gets no chance to tidy up.
+            agents[k] = None;
+            restart[k] = Instant::now() + Duration::from_millis(dice.below(150));
+            (kills, hit[k]) = (kills + 1, hit[k] + 1);
+        }
+    }
+    assert_eq!(kills, KILLS, "the run was over before all kills: {hit:?}");
+    assert!(hit.iter().all(|hits| *hits > 10), "{hit:?}");
+
+    for (k, name) in NAMES.iter().enumerate() {
+        let summary =
+            std::fs::read_to_string(dir.join(format!("state-{name}/summary.json"))).unwrap();
+        let summary: serde_json::Value = serde_json::from_str(&summary).unwrap();
+        assert_eq!(summary["coefficients"][0], simulated["coefficients"][k], "agent {name}");
+        let ledger = format!("state-{name}/ledger.seeded-for-tests");
+        let ledger = json(dir, &["ledger", "show", &ledger, "--json"]);
+        assert_eq!(ledger["entries"], ROUNDS);
+        assert_eq!(
+            summary["privacy"][0]["epsilon_lifetime"],
+            simulated["privacy"][k]["epsilon_lifetime"]
+        );
+        assert_eq!(only_one_vector_per_round(&dir.join(format!("frames-{name}"))), ROUNDS);
+    }
+}
+
+/// Reads everything that an agent ever sent, over all its lives. Returns the number of releases.
+fn only_one_vector_per_round(path: &Path) -> usize {
+    let mut known: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+    for line in std::fs::read_to_string(path).unwrap().lines() {
+        let (_, hex) = line.split_once(' ').unwrap_or_default();
+        let bytes: Option<Vec<u8>> = (0..hex.len() / 2)
+            .map(|i| u8::from_str_radix(hex.get(2 * i..2 * i + 2)?, 16).ok())
+            .collect();
+        // A kill may cut a line off; that frame was never sent.
+        let Some(Ok(frame)) = bytes.map(|bytes| Frame::decode(&bytes, usize::MAX)) else {
+            continue;
+        };
+        if let Body::Vector { round, values } = frame.body {
+            let values: Vec<u64> = values.into_iter().map(f64::to_bits).collect();
+            let kept = known.entry(round).or_insert_with(|| values.clone());
+            assert_eq!(*kept, values, "{}: two vectors for round {round}", path.display());
+        }
+    }
+    known.keys().filter(|round| **round <= ROUNDS as u64).count()
+}

@@ -1,0 +1,270 @@
+//! Real agents as separate processes on loopback: the bits of the simulation, whatever is killed.
+
+mod common;
+
+use common::{data, dzoa, json, root};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A network of five on the paper's graph, with an exact mechanism and the final averaging.
+pub const FIVE: &str = r#"
+name = "five"
+[problem]
+loss = "logistic"
+regularizer = "l1"
+eta = 0.1
+[data]
+synthetic = { agents = 5, samples = 40, features = 4 }
+[network]
+topology = "paper"
+agents = [
+  { name = "a", address = "127.0.0.1:0" },
+  { name = "b", address = "127.0.0.1:0" },
+  { name = "c", address = "127.0.0.1:0" },
+  { name = "d", address = "127.0.0.1:0" },
+  { name = "e", address = "127.0.0.1:0" },
+]
+[algorithm]
+rho = 0.1
+rounds = 40
+inner_steps = 20
+directions = 10
+[privacy]
+mechanism = "output"
+total_epsilon = 8.0
+delta = 1e-5
+[run]
+seed = 1
+"#;
+
+/// Launches a network file and simulates it, and compares every coefficient.
+fn same_bits(dir: &Path, file: &str, extra: &[&str]) -> serde_json::Value {
+    let mut run = vec!["run", file, "--out", "simulated", "--json"];
+    run.extend(extra);
+    let simulated = json(dir, &run);
+    let mut launch = vec!["launch", "--network", file, "--out", "real", "--json"];
+    launch.extend(extra);
+    let real = json(dir, &launch);
+    let agents = real["agents"].as_u64().unwrap() as usize;
+    assert_eq!(real["coefficients"].as_array().unwrap().len(), agents);
+    // serde_json prints and reads the shortest text that gives the same double: equal text, equal bits.
+    assert_eq!(real["coefficients"], simulated["coefficients"]);
+    assert_eq!(real["error"], simulated["error"]);
+    assert_eq!(real["privacy"], simulated["privacy"]);
+    assert_eq!(real["status"], "finished");
+    one_report(&dir.join("real"));
+    for (k, name) in real["agent_names"].as_array().unwrap().iter().enumerate() {
+        let own = dir.join("real/agents").join(name.as_str().unwrap());
+        let summary = std::fs::read_to_string(own.join("summary.json")).unwrap();
+        let summary: serde_json::Value = serde_json::from_str(&summary).unwrap();
+        assert_eq!(summary["privacy"][0], simulated["privacy"][k], "{name} says the same itself");
+        assert!(!own.join("report.html").exists(), "the report is one for all");
+        for file in ["model.json", "summary.json", "trace.csv", "journal"] {
+            assert!(own.join(file).exists(), "{name} has no {file}");
+        }
+    }
+    real
+}
+
+/// A launch ends with the report of `dzoa run`: all agents in it, and `dzoa report` makes the same bytes.
+fn one_report(out: &Path) {
+    let report = std::fs::read_to_string(out.join("report.html")).unwrap();
+    for part in ["Convergence", "Privacy spent", "Coefficients", "Network"] {
+        assert!(report.contains(part), "no {part}");
+    }
+    assert!(dzoa(out, &["report", "."]).status.success());
+    assert!(std::fs::read_to_string(out.join("report.html")).unwrap() == report);
+}
+
+#[test]
+fn five_processes_on_the_papers_graph_end_with_the_bits_of_the_simulation() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("five.toml"), FIVE).unwrap();
+    same_bits(dir.path(), "five.toml", &[]);
+    let ledger = dir.path().join("real/agents/a/ledger.seeded-for-tests");
+    let shown = json(dir.path(), &["ledger", "show", ledger.to_str().unwrap(), "--json"]);
+    assert_eq!(shown["entries"], 40);
+    // A private key is nobody else's.
+    use std::os::unix::fs::PermissionsExt;
+    for secret in ["certs/ca.key", "certs/a.key", "agents/a/journal"] {
+        let mode = std::fs::metadata(dir.path().join("real").join(secret)).unwrap().permissions();
+        assert_eq!(mode.mode() & 0o777, 0o600, "{secret}");
+    }
+}
+
+#[test]
+fn exact_admm_runs_over_the_network_too() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("five.toml"), FIVE).unwrap();
+    let short = ["--set", "algorithm.name=admm", "--set", "algorithm.rounds=10"];
+    let real = same_bits(dir.path(), "five.toml", &short);
+    assert_eq!(real["algorithm"], "admm");
+}
+
+#[test]
+fn the_papers_own_mechanism_is_nominal_over_the_network_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = FIVE.replace(
+        "mechanism = \"output\"\ntotal_epsilon = 8.0",
+        "mechanism = \"intrinsic\"\nepsilon = 0.15",
+    );
+    std::fs::write(dir.path().join("five.toml"), text).unwrap();
+    let real = same_bits(dir.path(), "five.toml", &["--set", "algorithm.rounds=10"]);
+    assert_eq!(real["privacy"][0]["claim"], "nominal");
+    let model = std::fs::read_to_string(dir.path().join("real/agents/a/model.json")).unwrap();
+    assert!(model.contains("NOMINAL") && model.contains("not a guarantee"), "{model}");
+}
+
+#[test]
+fn sixteen_processes_on_a_random_graph_end_with_the_bits_of_the_simulation() {
+    let dir = tempfile::tempdir().unwrap();
+    let agents: Vec<String> =
+        (0..16).map(|k| format!("{{ name = \"n{k}\", address = \"127.0.0.1:0\" }}")).collect();
+    let start = FIVE.find("agents = [\n").unwrap();
+    let end = start + FIVE[start..].find("]\n").unwrap();
+    let text = format!("{}agents = [{}{}", &FIVE[..start], agents.join(", "), &FIVE[end..])
+        .replace("agents = 5", "agents = 16")
+        .replace("topology = \"paper\"", "topology = \"erdos-renyi\"\np = 0.3");
+    std::fs::write(dir.path().join("sixteen.toml"), text).unwrap();
+    same_bits(dir.path(), "sixteen.toml", &["--set", "algorithm.rounds=15"]);
+}
+
+#[test]
+fn four_hospitals_go_from_certificates_to_report_in_one_command() {
+    let Some(data) = data("the four hospitals") else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let network = root().join("examples/hospitals/network.toml");
+    let files: Vec<String> = ["cleveland", "hungarian", "switzerland", "va"]
+        .iter()
+        .map(|name| {
+            format!(
+                "{name}={}",
+                data.join(format!("heart_disease/processed.{name}.data")).display()
+            )
+        })
+        .collect();
+    let mut args = vec!["launch", "--network", network.to_str().unwrap(), "--out", "out", "--json"];
+    args.extend(files.iter().flat_map(|file| ["--data", file]));
+    let summary = json(dir.path(), &args);
+    assert_eq!(summary["status"], "finished");
+    assert_eq!(summary["agents"], 4);
+    // Unseeded noise: the promise is exact, and every agent keeps its own.
+    assert_eq!(summary["seeded"], false);
+    assert_eq!(summary["privacy"][0]["claim"], "exact");
+    let accuracy = summary["accuracies"][0].as_f64().unwrap();
+    assert!(accuracy > 0.6, "more than the largest class: {accuracy}");
+    assert!(dir.path().join("out/report.html").exists());
+}
+
+#[test]
+fn agents_do_not_outlive_a_launch_that_is_killed() {
+    let dir = tempfile::tempdir().unwrap();
+    let endless = FIVE.replace("rounds = 40", "rounds = 1000000").replace(
+        "mechanism = \"output\"\ntotal_epsilon = 8.0\ndelta = 1e-5",
+        "mechanism = \"none\"",
+    );
+    std::fs::write(dir.path().join("five.toml"), endless).unwrap();
+    let mut launch = Command::new(env!("CARGO_BIN_EXE_dzoa"))
+        .current_dir(dir.path())
+        .args(["launch", "--network", "five.toml", "--out", "real"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let journals =
+        ["a", "b", "c", "d", "e"].map(|k| dir.path().join(format!("real/agents/{k}/journal")));
+    let all = |what: &dyn Fn(&PathBuf) -> bool| {
+        let begun = Instant::now();
+        while !journals.iter().all(what) && begun.elapsed() < Duration::from_secs(60) {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        journals.iter().all(what)
+    };
+    let started = all(&|path| std::fs::metadata(path).is_ok_and(|journal| journal.len() > 0));
+    launch.kill().unwrap();
+    launch.wait().unwrap();
+    assert!(started, "the agents did not start");
+    // An agent holds the lock of its journal for as long as it lives.
+    let free = |path: &PathBuf| std::fs::File::open(path).is_ok_and(|file| file.try_lock().is_ok());
+    assert!(all(&free), "agents live on without their launch");
+}
+
+#[test]
+fn other_algorithms_are_refused_by_real_agents() {
+    let dir = tempfile::tempdir().unwrap();
+    for name in [
+        "dp-admm",
+        "pvp",
+        "dvp",
+        "p-admm",
+        "m-admm",
+        "r-admm",
+        "ps-admm",
+        "projected-gradient",
+        "objective-perturbation",
+        "dp-gd",
+    ] {
+        let text = FIVE.replace("[algorithm]", &format!("[algorithm]\nname = \"{name}\""));
+        std::fs::write(dir.path().join("five.toml"), text).unwrap();
+        for command in [
+            vec!["launch", "--network", "five.toml"],
+            vec!["certs", "--network", "five.toml", "--out", "certs"],
+            vec!["agent", "--network", "five.toml", "--name", "a", "--state", "s", "--certs", "c"],
+        ] {
+            let output = dzoa(dir.path(), &command);
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(2), "{stderr}");
+            let line =
+                format!("five.toml: `algorithm.name` is `{name}`, which real agents do not run");
+            assert!(stderr.contains(&line) && stderr.contains("hint: set"), "{stderr}");
+            assert_eq!(common::listing(dir.path()), ["five.toml"], "nothing is written");
+        }
+    }
+}
+
+#[test]
+fn a_network_file_with_a_seed_and_a_remote_address_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = FIVE.replacen("127.0.0.1:0", "192.0.2.1:7447", 1);
+    std::fs::write(dir.path().join("five.toml"), text).unwrap();
+    for command in [
+        vec!["launch", "--network", "five.toml"],
+        vec!["certs", "--network", "five.toml", "--out", "certs"],
+        vec!["agent", "--network", "five.toml", "--name", "a", "--state", "s", "--certs", "c"],
+    ] {
+        let output = dzoa(dir.path(), &command);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains("run.seed") && stderr.contains("192.0.2.1:7447"), "{stderr}");
+        assert!(stderr.contains("hint: remove run.seed"), "{stderr}");
+        assert_eq!(common::listing(dir.path()), ["five.toml"], "nothing is written");
+    }
+}
+
+#[test]
+fn what_a_network_file_must_not_hold_is_refused_with_a_hint() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |text: &str| std::fs::write(dir.path().join("five.toml"), text).unwrap();
+    for (from, to, words) in [
+        ("name = \"b\"", "name = \"../b\"", "letters, digits"),
+        ("127.0.0.1:0", "127.0.0.1", "HOST:PORT"),
+        ("total_epsilon = 8.0", "total_epsilon = 8.0\nclip = 1.0", "has no effect"),
+        (
+            "mechanism = \"output\"\ntotal_epsilon = 8.0",
+            "mechanism = \"intrinsic\"\nepsilon = 0.15\noptimum_norm_squared = \"replicate\"",
+            "replicate",
+        ),
+        ("seed = 1", "trials = 1", "needs `run.seed`"),
+        ("seed = 1", "seed = 1\ntrials = 3", "run.trials"),
+        ("agents = 5", "agents = 4", "lists 5"),
+        ("rounds = 40", "rounds = 40\nround_limit = 1.0", "has no effect"),
+    ] {
+        assert!(FIVE.contains(from), "{from}");
+        write(&FIVE.replace(from, to));
+        let output = dzoa(dir.path(), &["launch", "--network", "five.toml"]);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{from} -> {to}: {stderr}");
+        assert!(stderr.contains(words) && stderr.contains("hint:"), "{from} -> {to}: {stderr}");
+    }
+}

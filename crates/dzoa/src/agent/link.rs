@@ -1,0 +1,61 @@
+//! What an agent keeps of one neighbour between rounds.
+
+use crate::admm::Edge;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// One neighbour.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Link {
+    /// Its vectors that have no partner yet, by round.
+    pub(super) theirs: BTreeMap<u64, Arc<[f64]>>,
+    /// Our releases that have no partner yet, by round: one, unless it is behind.
+    pub(super) ours: BTreeMap<u64, Arc<[f64]>>,
+    /// Rounds that arrived since a round was last completed.
+    pub(super) fresh: Vec<u64>,
+    /// The newest round of its that was taken in.
+    newest: u64,
+}
+
+impl Link {
+    /// What a round takes in: the vector of this round, or everything new where neighbours may be late.
+    pub(super) fn take_fresh(&mut self, round: u64, late: bool) -> Vec<(u64, Arc<[f64]>)> {
+        let (taken, kept) = self.fresh.iter().partition(|&&fresh| late || fresh == round);
+        self.fresh = kept;
+        let taken: Vec<u64> = taken;
+        taken.iter().filter_map(|r| Some((*r, self.theirs.get(r)?.clone()))).collect()
+    }
+
+    /// The dual update, from pairs of the same round only: with anything else the duals of the two ends
+    /// would no longer cancel, and the answer stays wrong for ever.
+    pub(super) fn pair(&mut self, edge: &mut Edge, rho: f64, late: bool) {
+        self.ours.retain(|round, ours| {
+            let Some(theirs) = self.theirs.remove(round) else { return true };
+            edge.pair(rho, ours, &theirs);
+            if *round >= self.newest {
+                (self.newest, edge.beta) = (*round, theirs);
+            }
+            false
+        });
+        // An agent that is late itself looks at the newest vectors of those ahead of it.
+        if let Some((&round, theirs)) = self.theirs.last_key_value()
+            && late
+            && round > self.newest
+        {
+            (self.newest, edge.beta) = (round, theirs.clone());
+        }
+    }
+
+    /// The first round of its that is missing, for an agent in the given round.
+    pub(super) fn first_missing(&self, round: u64) -> u64 {
+        let first = self.ours.keys().next().copied().unwrap_or(round).min(round);
+        (first..).find(|round| !self.theirs.contains_key(round)).unwrap_or(round)
+    }
+
+    /// Drops everything before a round.
+    pub(super) fn forget(&mut self, round: u64) {
+        self.ours.clear();
+        self.theirs = self.theirs.split_off(&round);
+        self.fresh.retain(|fresh| *fresh >= round);
+    }
+}

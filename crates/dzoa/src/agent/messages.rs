@@ -1,0 +1,200 @@
+//! What goes in and out of an agent.
+
+use crate::trace::Status;
+use dzoa_privacy::{BrokenSeal, Entry, Refused, Release, Sealed};
+use std::sync::Arc;
+use thiserror::Error;
+
+/// The largest norm of a vector between real agents. No scale of honest data comes near it, and sums of squares
+/// of what is below it stay finite. A simulation needs no such limit: it sees its agents leave the finite
+/// numbers by itself.
+pub const LARGEST_NORM: f64 = 1e100;
+
+/// What a driver tells an agent.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// A neighbour's release arrived. Not a [`Release`] of ours: another type, on purpose.
+    Received {
+        /// The neighbour's position in the graph.
+        from: usize,
+        /// Its round.
+        round: u64,
+        /// Its vector.
+        beta: Arc<[f64]>,
+    },
+}
+
+/// What an agent asks of its driver.
+#[derive(Debug)]
+pub enum Output {
+    /// Call [`Agent::compute`](super::Agent::compute). Asked again until it is done.
+    Compute,
+    /// Make this entry of the ledger durable, before anything that comes after it is sent.
+    Persist(Entry),
+    /// A round is over: this is what it took in. A driver that may crash keeps it before anything that
+    /// comes after it is computed or sent.
+    Completed(Inputs),
+    /// Send this to every neighbour.
+    Send(Envelope),
+    /// The run is over.
+    Done(Status),
+}
+
+/// What one round took in from the neighbours.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Inputs {
+    /// The round that it completed.
+    pub round: u64,
+    /// Sender, its round, its vector.
+    pub vectors: Vec<(usize, u64, Arc<[f64]>)>,
+}
+
+/// A round that was charged and released before a restart, with everything that a fresh agent needs to take
+/// it up again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Past {
+    /// The charge.
+    pub entry: Entry,
+    /// What was released.
+    pub release: Sealed,
+    /// What the primal step remembers: private.
+    pub memory: Vec<f64>,
+    /// What the agent has counted so far: private in part.
+    pub counters: Counters,
+}
+
+/// What an agent counts over its rounds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Counters {
+    /// Values of the objective asked for.
+    pub oracle_calls: u64,
+    /// Whether `u_2` was ever raised to what the objective can resolve.
+    pub step_raised: bool,
+    /// Rounds in which an exact solver had to finish: a local value.
+    pub finished_exactly: u64,
+    /// Difference quotients that were clipped: a local value.
+    pub clipped: u64,
+}
+
+/// A journal that does not continue this agent.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum CannotResume {
+    /// The charge would be another one today.
+    #[error(
+        "round {round} was charged as entry {kept}, which is not what this ledger and config charge ({now})"
+    )]
+    OtherCharge {
+        /// The round.
+        round: u64,
+        /// Digest of the kept entry.
+        kept: String,
+        /// Digest of the entry that would be made now.
+        now: String,
+    },
+    /// The ledger refuses the charge.
+    #[error(transparent)]
+    Refused(#[from] Refused),
+    /// The release is not what was charged for.
+    #[error(transparent)]
+    BrokenSeal(#[from] BrokenSeal),
+    /// The release is for another round, or the agent is over.
+    #[error("the agent is not at the start of a round")]
+    NotReady,
+}
+
+/// A vector on its way to the neighbours.
+#[derive(Clone, Debug)]
+#[doc(alias = "Algorithm 1, line 3: sharing")]
+pub struct Envelope {
+    /// The sender's position in the graph.
+    pub from: usize,
+    /// m; the rounds of the final averaging follow on those of the algorithm.
+    pub round: u64,
+    /// What is sent.
+    pub message: Message,
+}
+
+/// What may be sent.
+#[derive(Clone, Debug)]
+pub enum Message {
+    /// A fresh look at the data, charged and released.
+    Release(Release),
+    /// A mean of releases, own and received, with public weights: post-processing, free.
+    Average(Arc<[f64]>),
+}
+
+impl Message {
+    /// The values on the wire.
+    pub fn values(&self) -> &Arc<[f64]> {
+        match self {
+            Message::Release(release) => release.values(),
+            Message::Average(values) => values,
+        }
+    }
+}
+
+/// A message that an honest neighbour would not have sent.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum ProtocolError {
+    /// Not a neighbour.
+    #[error("agent {from} is not a neighbour")]
+    NotANeighbour {
+        /// Who.
+        from: usize,
+    },
+    /// A vector of another length.
+    #[error("agent {from} sent {got} values in round {round}, expected {expected}")]
+    WrongDimension {
+        /// Who.
+        from: usize,
+        /// Its round.
+        round: u64,
+        /// Values sent.
+        got: usize,
+        /// Values expected.
+        expected: usize,
+    },
+    /// NaN or infinity.
+    #[error("agent {from} sent a value that is not finite in round {round}")]
+    NonFinite {
+        /// Who.
+        from: usize,
+        /// Its round.
+        round: u64,
+    },
+    /// So large that its square would not be finite in a sum.
+    #[error("agent {from} sent a vector of norm {norm:e} in round {round}, more than {limit:e}")]
+    HugeNorm {
+        /// Who.
+        from: usize,
+        /// Its round.
+        round: u64,
+        /// Its norm.
+        norm: f64,
+        /// What is allowed.
+        limit: f64,
+    },
+    /// Further ahead than an honest neighbour can be.
+    #[error("agent {from} sent round {round} while this agent is in round {ours}")]
+    TooFarAhead {
+        /// Who.
+        from: usize,
+        /// Its round.
+        round: u64,
+        /// Our round.
+        ours: u64,
+    },
+    /// Two different vectors for one round.
+    #[error("agent {from} sent two different vectors for round {round}")]
+    Equivocation {
+        /// Who.
+        from: usize,
+        /// The round.
+        round: u64,
+    },
+}
+
+/// The Euclidean norm, infinite where a square is not finite.
+pub(crate) fn norm(values: &[f64]) -> f64 {
+    values.iter().map(|value| value * value).sum::<f64>().sqrt()
+}

@@ -1,0 +1,35 @@
+//! Ten million arbitrary inputs to the decoder: none may panic.
+//!
+//!     cargo build --release --workspace --examples && target/release/examples/decode_anything
+
+use dzoa_node::wire::{Body, Frame, longest};
+use rand::rngs::StdRng;
+use rand::{Rng, RngExt, SeedableRng};
+
+const CASES: u64 = 10_000_000;
+
+fn main() {
+    let mut rng = StdRng::seed_from_u64(1);
+    let body = Body::Vector { round: 1, values: vec![1.0; 3] };
+    let (from, to) = ("b".into(), "a".into());
+    let honest =
+        Frame { network: [7; 32], program: "0".into(), from, to, round: 1, needs: 1, body }
+            .encode();
+    let mut readable = 0;
+    for case in 0..CASES {
+        let mut bytes = vec![0; rng.random_range(0..200)];
+        rng.fill_bytes(&mut bytes);
+        if case % 2 == 1 {
+            // Damaged content under a checksum that is right.
+            bytes = honest[..honest.len() - 4].to_vec();
+            for _ in 0..rng.random_range(1..8) {
+                let at = rng.random_range(5..bytes.len());
+                bytes[at] = rng.random();
+            }
+            bytes.truncate(rng.random_range(5..=bytes.len()));
+            bytes.extend(crc32fast::hash(&bytes).to_le_bytes());
+        }
+        readable += u64::from(Frame::decode(&bytes, longest(3)).is_ok());
+    }
+    println!("{CASES} inputs, no panic; {readable} could be read as frames");
+}

@@ -1,0 +1,174 @@
+//! The records of a journal, and how they lie in the file.
+
+use super::JournalError;
+use dzoa::agent::{Counters, Inputs, Past};
+use dzoa::privacy::{Entry, Sealed};
+use serde::{Deserialize, Serialize};
+
+/// Length and checksum in front of a record.
+const HEAD: usize = 8;
+
+/// What a journal begins with.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+pub struct Start {
+    /// Format; 1.
+    pub journal: u32,
+    /// Digest of the network file.
+    pub network: [u8; 32],
+    /// The agent.
+    pub agent: String,
+    /// Digest of its rows, keyed with the key below.
+    pub rows: String,
+    /// The key of its randomness: a secret.
+    pub key: [u8; 32],
+    /// Entries that the ledger had before this run.
+    pub ledger_entries: u64,
+    /// Digest of the ledger at that point.
+    pub ledger_head: String,
+}
+
+/// One record.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+pub enum Record {
+    /// The first.
+    Start(Start),
+    /// What was taken in, and what was then charged and released, if anything was.
+    Round {
+        /// Rounds that were completed since the last record.
+        inputs: Vec<KeptInputs>,
+        /// The release that follows.
+        past: Option<Kept>,
+    },
+    /// A neighbour was left behind.
+    Left {
+        /// Its position in the graph.
+        neighbour: usize,
+        /// Our round.
+        round: u64,
+    },
+}
+
+/// [`Inputs`] at rest.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+pub struct KeptInputs {
+    round: u64,
+    vectors: Vec<(usize, u64, Vec<f64>)>,
+}
+
+/// [`Past`] at rest.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+pub struct Kept {
+    /// As JSON, the ledger's own form.
+    entry: String,
+    release: Sealed,
+    memory: Vec<f64>,
+    oracle_calls: u64,
+    step_raised: bool,
+    finished_exactly: u64,
+    clipped: u64,
+}
+
+impl From<&Inputs> for KeptInputs {
+    fn from(inputs: &Inputs) -> Self {
+        let vectors =
+            inputs.vectors.iter().map(|(from, round, beta)| (*from, *round, beta.to_vec()));
+        Self { round: inputs.round, vectors: vectors.collect() }
+    }
+}
+
+impl From<KeptInputs> for Inputs {
+    fn from(kept: KeptInputs) -> Self {
+        let vectors =
+            kept.vectors.into_iter().map(|(from, round, beta)| (from, round, beta.into()));
+        Self { round: kept.round, vectors: vectors.collect() }
+    }
+}
+
+impl From<&Past> for Kept {
+    fn from(past: &Past) -> Self {
+        let Counters { oracle_calls, step_raised, finished_exactly, clipped } = past.counters;
+        Self {
+            entry: serde_json::to_string(&past.entry).expect("an entry is plain data"),
+            release: past.release.clone(),
+            memory: past.memory.clone(),
+            oracle_calls,
+            step_raised,
+            finished_exactly,
+            clipped,
+        }
+    }
+}
+
+impl Kept {
+    /// What an agent resumes from; `None` where the entry cannot be read.
+    pub fn past(self) -> Option<Past> {
+        let Self { entry, release, memory, oracle_calls, step_raised, finished_exactly, clipped } =
+            self;
+        let entry: Entry = serde_json::from_str(&entry).ok()?;
+        let counters = Counters { oracle_calls, step_raised, finished_exactly, clipped };
+        Some(Past { entry, release, memory, counters })
+    }
+}
+
+impl KeptInputs {
+    /// What the round took in.
+    pub fn inputs(self) -> Inputs {
+        self.into()
+    }
+}
+
+impl Record {
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let content = postcard::to_stdvec(self).expect("a record is plain data");
+        let mut bytes = Vec::with_capacity(HEAD + content.len());
+        bytes.extend((content.len() as u32).to_le_bytes());
+        bytes.extend(checksum(&content).to_le_bytes());
+        bytes.extend(content);
+        bytes
+    }
+}
+
+/// The length is part of it, so that a run of zeros is no record.
+fn checksum(content: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(b"dzoa journal");
+    hasher.update(&(content.len() as u32).to_le_bytes());
+    hasher.update(content);
+    hasher.finalize()
+}
+
+/// Whole records, and how many bytes they take.
+pub(super) struct Parsed {
+    pub(super) records: Vec<Record>,
+    pub(super) whole: usize,
+}
+
+/// Reads records up to the first that is not whole. That one must be the last: a crash while appending
+/// leaves nothing behind it.
+pub(super) fn parse(bytes: &[u8]) -> Result<Parsed, JournalError> {
+    let mut parsed = Parsed { records: Vec::new(), whole: 0 };
+    while let Some((content, end)) = next(bytes, parsed.whole) {
+        let index = parsed.records.len() + 1;
+        let record =
+            postcard::from_bytes(content).map_err(|_| JournalError::Unreadable { index })?;
+        parsed.records.push(record);
+        parsed.whole = end;
+    }
+    // A whole record somewhere behind the damage: then it is no unfinished write.
+    let offset = parsed.whole;
+    let behind = (offset + 1..bytes.len()).find(|&start| next(bytes, start).is_some());
+    match behind {
+        Some(start) => Err(JournalError::Damaged { offset, after: bytes.len() - start }),
+        None => Ok(parsed),
+    }
+}
+
+/// The record that starts here, if it is whole, and where it ends.
+fn next(bytes: &[u8], start: usize) -> Option<(&[u8], usize)> {
+    let rest = bytes.get(start..)?;
+    let (length, rest) = rest.split_first_chunk::<4>()?;
+    let (kept, rest) = rest.split_first_chunk::<4>()?;
+    let length = u32::from_le_bytes(*length) as usize;
+    let content = rest.get(..length).filter(|content| !content.is_empty())?;
+    (checksum(content) == u32::from_le_bytes(*kept)).then_some((content, start + HEAD + length))
+}

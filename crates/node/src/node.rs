@@ -1,0 +1,610 @@
+//! One agent with its journal and its neighbours, without sockets or clock: frames and times come in,
+//! frames go out.
+//!
+//! The outputs of the agent are performed in order: a charge is in the ledger and a release in the journal
+//! before the first byte of it is sent. Everything is repeated until the other side says that it has it, so
+//! that loss, duplication, reordering and restarts change nothing but the time it takes.
+
+use crate::journal::{Durable, Journal, JournalError, Opened, Record};
+use crate::peer::{Peer, SLOWEST_RESEND};
+use crate::wire::{self, Body, Frame};
+use dzoa::agent::{
+    Agent, CannotLeave, CannotResume, Envelope, Input, Inputs, LARGEST_NORM, Message, Output, Past,
+    ProtocolError,
+};
+use dzoa::privacy::Entry;
+use dzoa::trace::Status;
+use dzoa::zeroth_order::Workspace;
+use std::collections::VecDeque;
+use std::time::Duration;
+use thiserror::Error;
+
+/// What all agents of a network have in common, and how patient this one is.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Digest of the network file.
+    pub network: [u8; 32],
+    /// Version of the program.
+    pub program: String,
+    /// All agents, in the order of the graph.
+    pub names: Vec<String>,
+    /// How long a neighbour may be silent.
+    pub patience: Duration,
+    /// What happens then.
+    pub on_loss: OnLoss,
+    /// After how long a round goes on without those that are late; never, in synchronous mode.
+    pub round_limit: Option<Duration>,
+    /// How many rounds a neighbour may be late.
+    pub lag: u64,
+    /// How long to stay after the end for neighbours that do not say they have everything.
+    pub linger: Duration,
+}
+
+/// What to do about a neighbour that stays away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnLoss {
+    /// Stop, and say so to the others.
+    Stop,
+    /// Go on without it.
+    Continue,
+}
+
+/// How it ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum End {
+    /// As the agent says.
+    Agent(Status),
+    /// A neighbour was silent for longer than the patience.
+    NeighbourLost {
+        /// Who.
+        name: String,
+        /// For how long.
+        silent: Duration,
+        /// Our round.
+        round: u64,
+    },
+    /// A neighbour went, and said why.
+    NeighbourLeft {
+        /// Who.
+        name: String,
+        /// Why.
+        reason: String,
+        /// Our round.
+        round: u64,
+    },
+    /// A neighbour went on without us.
+    LeftBehind {
+        /// Who.
+        name: String,
+        /// From which round on.
+        round: u64,
+    },
+}
+
+/// A failure of this machine.
+#[derive(Debug, Error)]
+pub enum NodeError {
+    /// The journal.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// The ledger.
+    #[error("{0}")]
+    Ledger(String),
+    /// The journal does not continue this agent.
+    #[error("the journal does not continue this run: {0}")]
+    Resume(#[from] CannotResume),
+    /// The journal holds what no neighbour can have sent.
+    #[error("the journal does not continue this run: {0}")]
+    Replay(#[from] ProtocolError),
+    /// Fewer neighbours.
+    #[error("cannot go on without `{name}`: {why}")]
+    Leave {
+        /// Who.
+        name: String,
+        /// Why not.
+        why: CannotLeave,
+    },
+    /// The journal was written with another end in mind.
+    #[error("the journal does not continue this run: round {0} cannot have ended as it says")]
+    Order(u64),
+}
+
+/// Something that an honest neighbour would not have sent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Refusal {
+    /// From whom.
+    pub from: String,
+    /// What is wrong, with both sides' values.
+    pub what: String,
+    /// The bytes: evidence.
+    pub frame: Vec<u8>,
+}
+
+/// What was counted since the start of this process.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Stats {
+    /// Frames and bytes out.
+    pub sent: (u64, u64),
+    /// Frames and bytes in.
+    pub received: (u64, u64),
+    /// Vectors that were sent again.
+    pub repeated: u64,
+    /// Frames refused.
+    pub refused: u64,
+}
+
+/// Makes an entry of the ledger durable. Told of the same entry twice, it keeps it once.
+pub type KeepEntry = Box<dyn FnMut(&Entry) -> Result<(), String> + Send>;
+
+/// An agent among its neighbours.
+pub struct Node {
+    pub(crate) agent: Agent,
+    pub(crate) settings: Settings,
+    pub(crate) peers: Vec<Peer>,
+    pub(crate) end: Option<End>,
+    pub(crate) refusals: Vec<Refusal>,
+    pub(crate) stats: Stats,
+    journal: Journal,
+    keep_entry: KeepEntry,
+    work: Workspace,
+    charged: Option<Entry>,
+    taken: Vec<Inputs>,
+    /// The vectors that a neighbour may still miss.
+    recent: VecDeque<Durable<Envelope>>,
+    outgoing: Vec<(usize, Vec<u8>)>,
+    round_since: Duration,
+    /// When the round goes on without those that are late.
+    limit_at: Duration,
+    pub(crate) over_since: Option<Duration>,
+    /// Since when everybody is known to have everything.
+    complete_since: Option<Duration>,
+}
+
+/// How long to stay after that, and to say so again: a neighbour that missed the last word would wait for it.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+impl Node {
+    /// An agent with its journal: everything in the journal happens again, and nothing else.
+    pub fn new(
+        mut agent: Agent,
+        opened: Opened,
+        settings: Settings,
+        keep_entry: KeepEntry,
+        now: Duration,
+    ) -> Result<Self, NodeError> {
+        agent.allow_lag(if settings.round_limit.is_some() { settings.lag } else { 0 });
+        agent.limit_norm(LARGEST_NORM);
+        let peers = agent.neighbours().iter().map(|&index| {
+            let name = settings.names.get(index).cloned().unwrap_or_default();
+            Peer::new(index, name, now)
+        });
+        let mut node = Self {
+            peers: peers.collect(),
+            agent,
+            settings,
+            end: None,
+            refusals: Vec::new(),
+            stats: Stats::default(),
+            journal: opened.journal,
+            keep_entry,
+            work: Workspace::default(),
+            charged: None,
+            taken: Vec::new(),
+            recent: VecDeque::new(),
+            outgoing: Vec::new(),
+            round_since: now,
+            limit_at: now,
+            over_since: None,
+            complete_since: None,
+        };
+        opened.records.into_iter().try_for_each(|record| node.replay(record, now))?;
+        node.agent.resumed();
+        Ok(node)
+    }
+
+    fn replay(&mut self, record: Record, now: Duration) -> Result<(), NodeError> {
+        match record {
+            Record::Start(_) => return Err(JournalError::Unreadable { index: 2 }.into()),
+            Record::Left { neighbour, .. } => self.forget(neighbour)?,
+            Record::Round { inputs, past } => {
+                for inputs in inputs {
+                    let inputs = inputs.inputs();
+                    let round = inputs.round;
+                    if !self.agent.retake(inputs)? {
+                        return Err(NodeError::Order(round));
+                    }
+                    self.recollect(now);
+                }
+                if let Some(kept) = past {
+                    let past = kept.past().ok_or(JournalError::Unreadable { index: 0 })?;
+                    let entry = past.entry.clone();
+                    self.agent.resume(past)?;
+                    (self.keep_entry)(&entry).map_err(NodeError::Ledger)?;
+                    self.recollect(now);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the agent's outputs of a replayed round for done: they were.
+    fn recollect(&mut self, now: Duration) {
+        while let Some(output) = self.agent.poll() {
+            match output {
+                Output::Compute => break,
+                Output::Send(envelope) => self.remember(self.journal.kept(envelope)),
+                Output::Done(status) => self.over(status, now),
+                Output::Persist(_) | Output::Completed(_) => {}
+            }
+        }
+    }
+
+    /// Takes in bytes that the transport says are from this neighbour.
+    pub fn receive(&mut self, from: usize, bytes: &[u8], now: Duration) {
+        self.stats.received.0 += 1;
+        self.stats.received.1 += bytes.len() as u64;
+        let Some(position) = self.peers.iter().position(|peer| peer.index == from) else {
+            let name = self.settings.names.get(from).cloned().unwrap_or_default();
+            return self.refuse(name, "it is no neighbour".into(), bytes);
+        };
+        let name = self.peers[position].name.clone();
+        let limit = wire::longest(self.agent.beta().len());
+        let frame = match Frame::decode(bytes, limit) {
+            Ok(frame) => frame,
+            Err(error) => return self.refuse(name, error.to_string(), bytes),
+        };
+        if let Some(what) = self.difference(&frame, &name) {
+            return self.refuse(name, what, bytes);
+        }
+        let needed = self.agent.needs(from);
+        let peer = &mut self.peers[position];
+        if let Some(round) = peer.left {
+            // It may have missed that we went on without it.
+            if peer.may_answer(now) && !matches!(frame.body, Body::Left { .. }) {
+                peer.spoke(now);
+                self.say(position, Body::Left { round });
+            }
+            return;
+        }
+        peer.met = true;
+        peer.round = frame.round;
+        peer.needs = frame.needs;
+        match frame.body {
+            Body::Note => {}
+            Body::Vector { round, values } => {
+                let beta = values.into();
+                if let Err(error) = self.agent.handle(Input::Received { from, round, beta }) {
+                    self.peers[position].suspect = true;
+                    return self.refuse(name, error.to_string(), bytes);
+                }
+                if self.agent.needs(from) > needed {
+                    let since = self.round_since;
+                    let peer = &mut self.peers[position];
+                    peer.suspect = false;
+                    peer.waited += now.saturating_sub(since);
+                    peer.progress(now);
+                }
+            }
+            Body::Bye { reason } => return self.bye(position, reason, now),
+            Body::Left { round } => return self.left_behind(position, round, now),
+        }
+        let peer = &mut self.peers[position];
+        // Whoever sends only what is refused does not keep us waiting for ever.
+        if !peer.suspect {
+            peer.heard = now;
+        }
+        let last = self.recent.back().map_or(0, |envelope| envelope.round);
+        if peer.needs <= last && peer.may_answer(now) {
+            self.repeat(position, now);
+        }
+    }
+
+    /// What the neighbour has otherwise than we do.
+    fn difference(&self, frame: &Frame, name: &str) -> Option<String> {
+        let Settings { network, program, names, .. } = &self.settings;
+        let hex = |digest: &[u8; 32]| blake3::Hash::from(*digest).to_hex()[..16].to_string();
+        if frame.network != *network {
+            return Some(format!(
+                "its network file has the digest {}, ours {}",
+                hex(&frame.network),
+                hex(network)
+            ));
+        }
+        if frame.program != *program {
+            return Some(format!("it runs version {}, we {program}", frame.program));
+        }
+        let ours = self.agent.name();
+        if frame.from != name || frame.to != ours || !names.contains(&frame.from) {
+            return Some(format!(
+                "it came over the link from {name} to {ours}, but says from {} to {}",
+                frame.from, frame.to
+            ));
+        }
+        None
+    }
+
+    fn refuse(&mut self, from: String, what: String, bytes: &[u8]) {
+        /// Refusals that are kept until somebody fetches them, and bytes of each.
+        const MOST: usize = 1000;
+        const EVIDENCE: usize = 1 << 16;
+        self.stats.refused += 1;
+        if self.refusals.len() < MOST {
+            let frame = bytes[..bytes.len().min(EVIDENCE)].to_vec();
+            self.refusals.push(Refusal { from, what, frame });
+        }
+    }
+
+    /// Does what the agent asks for, in order, until it waits or is over.
+    pub fn work(&mut self, now: impl Fn() -> Duration) -> Result<(), NodeError> {
+        while self.end.is_none() {
+            let Some(output) = self.agent.poll() else { break };
+            match output {
+                Output::Compute => {
+                    // With late neighbours a round depends on who was late: that is kept before it is
+                    // computed, so that no crash can lead to another release of the same round.
+                    if self.settings.round_limit.is_some() && !self.taken.is_empty() {
+                        self.commit(None, ())?;
+                    }
+                    self.agent.compute(&mut self.work);
+                }
+                Output::Persist(entry) => {
+                    (self.keep_entry)(&entry).map_err(NodeError::Ledger)?;
+                    self.charged = Some(entry);
+                }
+                Output::Completed(inputs) => {
+                    self.taken.push(inputs);
+                }
+                Output::Send(envelope) => {
+                    let past = self.charged.take().and_then(|entry| match &envelope.message {
+                        Message::Release(release) => Some(Past {
+                            release: release.seal(&entry),
+                            entry,
+                            memory: self.agent.memory().to_vec(),
+                            counters: self.agent.counters(),
+                        }),
+                        Message::Average(_) => None,
+                    });
+                    let durable = self.commit(past, envelope)?;
+                    self.round_since = now();
+                    self.limit_at =
+                        self.round_since + self.settings.round_limit.unwrap_or_default();
+                    self.remember(durable);
+                    self.send_newest(self.round_since);
+                }
+                Output::Done(status) => {
+                    if !self.taken.is_empty() {
+                        self.commit(None, ())?;
+                    }
+                    self.over(status, now());
+                }
+            }
+        }
+        self.tick(now())
+    }
+
+    fn commit<T>(&mut self, past: Option<Past>, about: T) -> Result<Durable<T>, NodeError> {
+        let inputs = self.taken.drain(..).map(|inputs| (&inputs).into()).collect();
+        let record = Record::Round { inputs, past: past.as_ref().map(Into::into) };
+        Ok(self.journal.commit(&record, about)?)
+    }
+
+    fn remember(&mut self, envelope: Durable<Envelope>) {
+        self.recent.push_back(envelope);
+        // A neighbour is at most one round behind. In partial mode it may be `lag` rounds behind us, and miss
+        // what we sent `lag` rounds before that.
+        let lag = if self.settings.round_limit.is_some() { self.settings.lag } else { 0 };
+        let most = 2 * lag + 3;
+        while self.recent.len() as u64 > most {
+            self.recent.pop_front();
+        }
+    }
+
+    fn over(&mut self, status: Status, now: Duration) {
+        self.over_since = Some(now);
+        if status != Status::Finished {
+            self.tell_all(&Body::Bye { reason: wire::short(&format!("{status:?}")) });
+            self.end = Some(End::Agent(status));
+        } else {
+            // The last word of a round that is safely kept.
+            self.tell_all(&Body::Note);
+            self.peers.iter_mut().for_each(|peer| peer.progress(now));
+        }
+    }
+
+    /// Repeats what neighbours may have missed, loses patience, and notices the end.
+    fn tick(&mut self, now: Duration) -> Result<(), NodeError> {
+        if self.end.is_some() {
+            return Ok(());
+        }
+        if let Some(since) = self.over_since {
+            let has_all = |peer: &Peer| peer.left.is_some() || peer.round > self.agent.last_round();
+            if self.complete_since.is_none() && self.peers.iter().all(has_all) {
+                self.complete_since = Some(now);
+            }
+            let all = self.complete_since.is_some_and(|complete| now >= complete + FAREWELL);
+            if all || now >= since + self.settings.linger {
+                self.tell_all(&Body::Note);
+                self.end = Some(End::Agent(Status::Finished));
+                return Ok(());
+            }
+        }
+        for position in 0..self.peers.len() {
+            let peer = &self.peers[position];
+            if peer.left.is_none() && peer.is_due(now) {
+                self.repeat(position, now);
+            }
+        }
+        if self.over_since.is_none() {
+            self.lose_patience(now)?;
+        }
+        if let Some(limit) = self.settings.round_limit
+            && self.over_since.is_none()
+            && now >= self.limit_at
+        {
+            self.limit_at = now + limit;
+            if self.agent.go_on() {
+                return self.work(|| now);
+            }
+        }
+        Ok(())
+    }
+
+    fn lose_patience(&mut self, now: Duration) -> Result<(), NodeError> {
+        let silent = |peer: &Peer| now.saturating_sub(peer.heard);
+        let missing = |peer: &&Peer| {
+            peer.left.is_none()
+                && self.agent.needs(peer.index).is_some_and(|needs| needs <= self.agent.round())
+                && silent(peer) > self.settings.patience
+        };
+        let Some(peer) = self.peers.iter().find(missing) else { return Ok(()) };
+        let (index, name, silent) = (peer.index, peer.name.clone(), silent(peer));
+        let round = self.agent.round();
+        match self.settings.on_loss {
+            OnLoss::Continue if self.others(index) > 0 => self.leave(index),
+            _ => {
+                self.stop(End::NeighbourLost { name, silent, round });
+                Ok(())
+            }
+        }
+    }
+
+    fn others(&self, index: usize) -> usize {
+        self.peers.iter().filter(|peer| peer.left.is_none() && peer.index != index).count()
+    }
+
+    /// A neighbour says that it goes.
+    fn bye(&mut self, position: usize, reason: String, now: Duration) {
+        let Peer { index, name, .. } = self.peers[position].clone();
+        let round = self.agent.round();
+        // What it has sent before is enough for an agent that is over.
+        if self.over_since.is_some() {
+            self.peers[position].left = Some(round);
+            return;
+        }
+        self.go_without(index, End::NeighbourLeft { name, reason, round }, now);
+    }
+
+    /// A neighbour says that it went on without us.
+    fn left_behind(&mut self, position: usize, round: u64, now: Duration) {
+        let Peer { index, name, .. } = self.peers[position].clone();
+        self.go_without(index, End::LeftBehind { name, round }, now);
+    }
+
+    fn go_without(&mut self, index: usize, otherwise: End, now: Duration) {
+        let may = self.settings.on_loss == OnLoss::Continue && self.others(index) > 0;
+        if !may || self.leave(index).is_err() {
+            self.stop(otherwise);
+        } else {
+            self.round_since = now;
+        }
+    }
+
+    /// Ends this agent's part, and says so.
+    fn stop(&mut self, end: End) {
+        let reason = wire::short(&format!("{end:?}"));
+        self.tell_all(&Body::Bye { reason });
+        self.end = Some(end);
+    }
+
+    /// Goes on without a neighbour, from a round that is kept before anything is released again.
+    fn leave(&mut self, index: usize) -> Result<(), NodeError> {
+        let round = self.agent.round();
+        if !self.taken.is_empty() {
+            self.commit(None, ())?;
+        }
+        self.forget(index)?;
+        // Nothing has left this process since: after a crash the edge is gone, too, or everything is as before.
+        self.journal.commit(&Record::Left { neighbour: index, round }, ())?;
+        Ok(())
+    }
+
+    fn forget(&mut self, index: usize) -> Result<(), NodeError> {
+        let round = self.agent.round();
+        let Some(position) = self.peers.iter().position(|peer| peer.index == index) else {
+            return Err(NodeError::Order(round));
+        };
+        self.peers[position].left = Some(round);
+        self.say(position, Body::Left { round });
+        self.agent
+            .leave(index)
+            .map_err(|why| NodeError::Leave { name: self.peers[position].name.clone(), why })
+    }
+
+    /// Sends the newest vector to everybody.
+    fn send_newest(&mut self, now: Duration) {
+        let Some(newest) = self.recent.back().cloned() else { return };
+        for position in 0..self.peers.len() {
+            if self.peers[position].left.is_none() {
+                let frame = self.frame(position, Body::Note).with_vector(&newest);
+                self.post(position, &frame);
+                self.peers[position].spoke(now);
+                self.peers[position].progress(now);
+            }
+        }
+    }
+
+    /// Sends again what a neighbour misses, or a sign of life.
+    fn repeat(&mut self, position: usize, now: Duration) {
+        let needs = self.peers[position].needs;
+        let missed: Vec<Durable<Envelope>> =
+            self.recent.iter().filter(|envelope| envelope.round >= needs).cloned().collect();
+        for envelope in &missed {
+            let frame = self.frame(position, Body::Note).with_vector(envelope);
+            self.post(position, &frame);
+            self.stats.repeated += 1;
+        }
+        if missed.is_empty() {
+            self.say(position, Body::Note);
+        }
+        self.peers[position].repeated(now);
+    }
+
+    fn tell_all(&mut self, body: &Body) {
+        for position in 0..self.peers.len() {
+            if self.peers[position].left.is_none() {
+                self.say(position, body.clone());
+            }
+        }
+    }
+
+    fn say(&mut self, position: usize, body: Body) {
+        let frame = self.frame(position, body);
+        self.post(position, &frame);
+    }
+
+    fn frame(&self, position: usize, body: Body) -> Frame {
+        let peer = &self.peers[position];
+        Frame {
+            network: self.settings.network,
+            program: self.settings.program.clone(),
+            from: self.agent.name().into(),
+            to: peer.name.clone(),
+            round: self.agent.round() + u64::from(self.over_since.is_some()),
+            needs: self.agent.needs(peer.index).unwrap_or(0),
+            body,
+        }
+    }
+
+    fn post(&mut self, position: usize, frame: &Frame) {
+        let bytes = frame.encode();
+        self.stats.sent.0 += 1;
+        self.stats.sent.1 += bytes.len() as u64;
+        self.outgoing.push((self.peers[position].index, bytes));
+    }
+
+    /// What is to be sent, in order.
+    pub fn outgoing(&mut self) -> Vec<(usize, Vec<u8>)> {
+        std::mem::take(&mut self.outgoing)
+    }
+
+    /// When [`Node::work`] has something to do again, if nothing arrives before.
+    pub fn wake(&self) -> Duration {
+        let repeats = self.peers.iter().filter(|peer| peer.left.is_none()).map(Peer::next_send);
+        let limited = self.settings.round_limit.is_some() && self.over_since.is_none();
+        let limit = limited.then_some(self.limit_at);
+        let last = self.over_since.map(|since| since + self.settings.linger);
+        let farewell = self.complete_since.map(|complete| complete + FAREWELL);
+        let next = repeats.chain(limit).chain(last).chain(farewell).min();
+        next.unwrap_or(self.round_since + SLOWEST_RESEND)
+    }
+}

@@ -1,0 +1,87 @@
+//! What an agent knows of one neighbour, and when it speaks to it again.
+
+use std::time::Duration;
+
+/// The first repetition comes after this long without progress; each further one after twice as long.
+pub(crate) const FIRST_RESEND: Duration = Duration::from_millis(150);
+/// And at least this often: it is also the sign of life.
+pub(crate) const SLOWEST_RESEND: Duration = Duration::from_secs(2);
+
+/// One neighbour.
+#[derive(Clone, Debug)]
+pub struct Peer {
+    /// Its position in the graph.
+    pub index: usize,
+    /// Its name.
+    pub name: String,
+    /// When it was last heard, as far as it can be believed; the start, before that.
+    pub heard: Duration,
+    /// Whether it was ever heard.
+    pub met: bool,
+    /// How long rounds have waited for it.
+    pub waited: Duration,
+    /// Its round.
+    pub round: u64,
+    /// The first vector of ours that it misses.
+    pub needs: u64,
+    /// Whether the last thing it said about its vectors was refused.
+    pub suspect: bool,
+    /// Whether we went on without it, and from which round.
+    pub left: Option<u64>,
+    next_send: Duration,
+    interval: Duration,
+    spoken: Duration,
+}
+
+impl Peer {
+    pub(crate) fn new(index: usize, name: String, now: Duration) -> Self {
+        Self {
+            index,
+            name,
+            heard: now,
+            met: false,
+            waited: Duration::ZERO,
+            round: 0,
+            needs: 1,
+            suspect: false,
+            left: None,
+            next_send: now,
+            interval: FIRST_RESEND,
+            spoken: now,
+        }
+    }
+
+    /// Something new came from it, or something new went to it: patience starts again.
+    pub(crate) fn progress(&mut self, now: Duration) {
+        self.interval = FIRST_RESEND;
+        self.next_send = now + self.interval;
+    }
+
+    /// Whether it is time to repeat.
+    pub(crate) fn is_due(&self, now: Duration) -> bool {
+        now >= self.next_send
+    }
+
+    /// Something was repeated.
+    pub(crate) fn repeated(&mut self, now: Duration) {
+        self.spoken = now;
+        self.next_send = now + self.interval;
+        self.interval = (self.interval * 2).min(SLOWEST_RESEND);
+    }
+
+    /// When it is time to repeat.
+    pub(crate) fn next_send(&self) -> Duration {
+        self.next_send
+    }
+
+    /// Something was sent to it.
+    pub(crate) fn spoke(&mut self, now: Duration) {
+        self.spoken = now;
+    }
+
+    /// Whether it is answered at once when it says that it misses something: not while what was just sent may
+    /// still be on its way.
+    pub(crate) fn may_answer(&self, now: Duration) -> bool {
+        now >= self.spoken + FIRST_RESEND
+    }
+}

@@ -1,0 +1,148 @@
+//! What agents say to each other, as bytes: versioned, length-limited, checksummed.
+//!
+//! ```text
+//! "dzoa" | format (1 byte) | postcard of Frame | CRC-32 of everything before it (4 bytes)
+//! ```
+//!
+//! Every frame says which network file and which program its sender has, so that two agents that differ find
+//! out at the first word. Whoever sent it is known from the transport (certificate and key); the names in
+//! the frame must agree with that.
+
+use crate::journal::Durable;
+use dzoa::agent::Envelope;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// The format of frames.
+pub const FORMAT: u8 = 1;
+const MAGIC: &[u8; 4] = b"dzoa";
+/// Magic, format and checksum.
+const AROUND: usize = 9;
+/// Room for everything in a frame but the vector: names and a reason have this much together.
+const BESIDE_VECTOR: usize = 1024;
+/// The longest reason that is sent, in bytes.
+const LONGEST_REASON: usize = 400;
+
+/// A message between two neighbours.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Frame {
+    /// Digest of the network file.
+    pub network: [u8; 32],
+    /// Version of the program.
+    pub program: String,
+    /// The sender's name.
+    pub from: String,
+    /// The receiver's name.
+    pub to: String,
+    /// The sender's round: everything before it is safely kept by the sender.
+    pub round: u64,
+    /// The first vector of the receiver's that the sender misses.
+    pub needs: u64,
+    /// What is said.
+    pub body: Body,
+}
+
+/// What is said.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Body {
+    /// I am here.
+    Note,
+    /// My vector of a round.
+    Vector {
+        /// The round.
+        round: u64,
+        /// The values.
+        values: Vec<f64>,
+    },
+    /// I go, and shall send nothing after this round.
+    Bye {
+        /// Why.
+        reason: String,
+    },
+    /// I go on without you from this round on.
+    Left {
+        /// The first round without.
+        round: u64,
+    },
+}
+
+/// Bytes that are no frame.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum DecodeError {
+    /// Longer than any honest frame.
+    #[error("a frame of {got} bytes, where {limit} are allowed")]
+    TooLong {
+        /// Its length.
+        got: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// No dzoa frame at all.
+    #[error("{0} bytes that are no frame")]
+    NoFrame(usize),
+    /// Another format.
+    #[error("a frame of format {got}, where this program speaks format {FORMAT}")]
+    OtherFormat {
+        /// Its format.
+        got: u8,
+    },
+    /// Damaged.
+    #[error("a frame whose checksum is wrong")]
+    Checksum,
+    /// The checksum is right, the content is not.
+    #[error("a frame that cannot be read")]
+    Malformed,
+}
+
+/// The longest frame between agents with this many coefficients.
+pub fn longest(features: usize) -> usize {
+    AROUND + BESIDE_VECTOR + 8 * features
+}
+
+impl Frame {
+    /// A frame with a vector: only one that is durable at its sender.
+    pub fn with_vector(mut self, envelope: &Durable<Envelope>) -> Self {
+        let values = envelope.message.values().to_vec();
+        self.body = Body::Vector { round: envelope.round, values };
+        self
+    }
+
+    /// The bytes.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut bytes = MAGIC.to_vec();
+        bytes.push(FORMAT);
+        let mut bytes = postcard::to_extend(self, bytes).expect("a frame is plain data");
+        bytes.extend(crc32fast::hash(&bytes).to_le_bytes());
+        bytes
+    }
+
+    /// A frame from bytes that may be anything. Never panics, and never allocates more than it was given.
+    pub fn decode(bytes: &[u8], limit: usize) -> Result<Self, DecodeError> {
+        if bytes.len() > limit {
+            return Err(DecodeError::TooLong { got: bytes.len(), limit });
+        }
+        let (inner, checksum) =
+            bytes.split_last_chunk::<4>().ok_or(DecodeError::NoFrame(bytes.len()))?;
+        let body = inner.strip_prefix(MAGIC).ok_or(DecodeError::NoFrame(bytes.len()))?;
+        let (&format, body) = body.split_first().ok_or(DecodeError::NoFrame(bytes.len()))?;
+        if format != FORMAT {
+            return Err(DecodeError::OtherFormat { got: format });
+        }
+        if crc32fast::hash(inner) != u32::from_le_bytes(*checksum) {
+            return Err(DecodeError::Checksum);
+        }
+        match postcard::take_from_bytes(body) {
+            Ok((frame, [])) => Ok(frame),
+            _ => Err(DecodeError::Malformed),
+        }
+    }
+}
+
+/// A reason short enough to be sent.
+pub fn short(reason: &str) -> String {
+    let end = (0..=LONGEST_REASON.min(reason.len()))
+        .rev()
+        .find(|&end| reason.is_char_boundary(end))
+        .unwrap_or(0);
+    reason[..end].into()
+}
