@@ -8,6 +8,7 @@ use dzoa::prelude::*;
 use dzoa::privacy::calibrate;
 use dzoa::reference::Optimum;
 use dzoa::simulate::Fleet;
+use dzoa::step_rule::{data_curvature, first_step, stable_step};
 use dzoa::zeroth_order::measure_noise;
 use rayon::prelude::*;
 
@@ -70,7 +71,9 @@ pub fn inner_loops(
                 }
                 (_, Some(step)) => step.at(k),
                 (mechanism, None) => {
-                    let (data, quadratic) = curvatures(config, problem, graph, k, &inner);
+                    let data = data_curvature(problem, k, &inner);
+                    let neighbourhood = graph.neighbourhood(k, config.network.self_loop) as f64;
+                    let quadratic = config.algorithm.admm.rho * neighbourhood;
                     let longest = match mechanism {
                         Mechanism::Scalar { .. } => scalar_step(data, quadratic),
                         _ => stable_step(data + 2.0 * quadratic, problem.dim(), inner.directions),
@@ -81,36 +84,6 @@ pub fn inner_loops(
             Ok(ZerothOrder { alpha0_times_r, ..inner })
         })
         .collect()
-}
-
-/// The first step where nobody gave one: for a quadratic of curvature h the two-point estimate with J
-/// directions in P dimensions contracts for steps below `2/(h (1 + (P + 1)/J))`; half of that is taken.
-fn stable_step(curvature: f64, features: usize, directions: usize) -> f64 {
-    1.0 / (curvature * (1.0 + (features as f64 + 1.0) / directions as f64))
-}
-
-/// Bounds on the curvature of the data term, for rows in the unit ball and without looking at them, and
-/// `rho |N_k|`.
-fn curvatures(
-    config: &Config,
-    problem: &Problem,
-    graph: &Graph,
-    k: usize,
-    inner: &ZerothOrder,
-) -> (f64, f64) {
-    let loss = match problem.loss.smoothness() {
-        Some(smoothness) if problem.loss.name() != "huber" => smoothness,
-        // Kinks are smoothed over the width u1: a slope change of at most 2 c1 over it.
-        _ => 1.0_f64.max(problem.loss.lipschitz().unwrap_or(1.0) / inner.smoothing),
-    };
-    let weight = problem.sample_weight(k) * problem.agents[k].count() as f64;
-    let neighbourhood = graph.neighbourhood(k, config.network.self_loop) as f64;
-    (weight * loss, config.algorithm.admm.rho * neighbourhood)
-}
-
-/// `alpha_0 R` for which the first step of the inner loop has this length.
-fn first_step(length: f64, inner: &ZerothOrder, features: usize) -> f64 {
-    length / ZerothOrder { alpha0_times_r: 1.0, ..*inner }.step_size(1, features)
 }
 
 /// One agent's noise after the last round, as the claim assumes it and as it is.

@@ -51,6 +51,7 @@ pub mod problem;
 pub mod reference;
 pub mod scalar;
 pub mod simulate;
+pub mod step_rule;
 pub mod streams;
 pub mod theory;
 pub mod trace;

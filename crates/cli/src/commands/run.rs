@@ -16,6 +16,7 @@ use crate::ledger_file::LedgerFile;
 use crate::progress::Progress;
 use dzoa::prelude::*;
 use dzoa::privacy::{Budget, Entry, Ledger};
+use dzoa::problem::Failure;
 use dzoa::reference::Optimum;
 use dzoa::simulate::Costs;
 use dzoa::trace::{EarlyStop, Record, Recorder, mean};
@@ -327,17 +328,26 @@ fn outcome(trials: &[Trial], out: &Path) -> Result<()> {
             "stopped by Ctrl-C after round {round}{which}; what is done is in {}",
             out.display()
         ))),
-        Status::NonFinite { agent, round, step } => Err(Error::run(format!(
-            "status NonFinite: agent {agent} left the finite numbers in round {round}, inner step {step}{which}"
-        ))
-        .hint("the steps are too long: raise algorithm.lipschitz (L), or lower algorithm.step where it is given")),
-        Status::BudgetExhausted { agent, rounds, reason } => Err(Error::run(format!(
-            "status BudgetExhausted: agent {agent} stopped after {rounds} rounds{which}: {reason}"
-        ))
-        .hint("what was released stays released; a larger budget needs a new decision of the data's owner")),
-        Status::NotCertified { agent, round, distance } => Err(Error::run(format!(
-            "status NotCertified: the exact solver of agent {agent} came within {distance:.1e} of its minimiser in round {round}{which}, not within the tolerance"
-        ))
-        .hint("raise algorithm.options.tolerance, or algorithm.rho")),
+        status => Err(Error::run(format!("{status}{which}")).hint(way_out(status))),
+    }
+}
+
+/// What to do about a run that failed.
+pub fn way_out(status: &Status) -> &'static str {
+    match status {
+        Status::Finished | Status::Stopped { .. } => "start it again",
+        Status::NonFinite { .. } => {
+            "the steps are too long: raise algorithm.lipschitz (L), or lower algorithm.step where it is given"
+        }
+        Status::ObjectiveFailed { failure: Failure::OutOfEvaluations { .. }, .. } => {
+            "raise the budget of evaluations, or take fewer rounds, inner steps or directions"
+        }
+        Status::ObjectiveFailed { .. } => {
+            "the objective must give a finite value at every point it is asked for"
+        }
+        Status::BudgetExhausted { .. } => {
+            "what was released stays released; a larger budget needs a new decision of the data's owner"
+        }
+        Status::NotCertified { .. } => "raise algorithm.options.tolerance, or algorithm.rho",
     }
 }
