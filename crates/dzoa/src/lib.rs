@@ -42,6 +42,7 @@
 pub mod admm;
 pub mod agent;
 pub mod baselines;
+pub mod black_boxes;
 pub mod exact;
 pub mod graph;
 pub mod lagrangian;
