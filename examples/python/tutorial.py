@@ -26,11 +26,15 @@ assert plain.score(X_test, y_test) > 0.95 and plain.privacy_.claim == "none"
 # %% [markdown]
 # ## 2. The same with an exact guarantee
 #
-# Bounds must be public: here round numbers that a radiologist would give. Rows beyond them are clipped. Had they been
-# left out, `dzoa` would have warned, taken them from the data, and claimed nothing.
+# Bounds must be public. Round numbers near this well-known data set's extremes stand in for what a real study knows
+# beforehand; values beyond them are clipped. Had they been left out, `dzoa` would have warned, taken them from the data,
+# and claimed nothing.
 
 # %%
-bounds = (np.zeros(30), np.array([30, 40, 200, 2600, 0.2, 0.4, 0.5, 0.25, 0.4, 0.1] + [3, 5, 22, 550, 0.04, 0.15, 0.4, 0.06, 0.08, 0.03] + [40, 50, 260, 4300, 0.25, 1.1, 1.3, 0.3, 0.7, 0.25]))
+means = [30, 40, 200, 2600, 0.2, 0.4, 0.5, 0.25, 0.4, 0.1]
+errors = [3, 5, 22, 550, 0.04, 0.15, 0.4, 0.06, 0.08, 0.03]
+worst = [40, 50, 260, 4300, 0.25, 1.1, 1.3, 0.3, 0.7, 0.25]
+bounds = (0.0, np.array(means + errors + worst))
 private = dzoa.LogisticRegression(agents=5, total_epsilon=4.0, delta=1e-5, bounds=bounds).fit(X_train, y_train)
 print(f"accuracy {private.score(X_test, y_test):.3f}")
 print(private.privacy_)
@@ -41,8 +45,8 @@ assert private.score(X_test, y_test) > 0.8
 # ## 3. What a search costs
 #
 # Every fit on the same rows is a release of its own. A grid of 3 settings with 3-fold cross-validation and a refit fits
-# 10 times, and a row is in 3 (2 of 3 folds + the refit, for each setting 2, in all 7) of them. For a budget of 4 each
-# fit may spend what `gaussian_mu` allows:
+# 10 times. A row is in 2 of the 3 folds of every setting and in the refit: 7 fits see it. For a total of 4 each of them
+# may spend a seventh of `mu` squared:
 
 # %%
 fits_per_row = 3 * 2 + 1
