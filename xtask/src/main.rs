@@ -18,6 +18,9 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   comparison [--quick]
             measure the tables of docs/comparison.md anew, in less than an hour; --quick takes few trials
             and leaves the large data sets out
+  black-box estimators
+            measure the tables of docs/black-box.md (beside nevergrad), or docs/estimators.md (beside
+            diffprivlib) anew, in some minutes
   screenshots
             take the pictures of the report anew, with Chromium
   vendor    fetch the report's chart library anew, with npm";
@@ -29,6 +32,8 @@ fn main() -> ExitCode {
     let outcome = match command.as_deref() {
         Some("test") => test(),
         Some("wheel") => package::wheel().map(|wheel| println!("{}", wheel.display())),
+        Some("black-box") => package::measure_black_boxes(),
+        Some("estimators") => package::measure_estimators(),
         Some("figures") => figures(),
         Some("comparison") => comparison::run(std::env::args().any(|word| word == "--quick")),
         Some("screenshots") => browser::screenshots(),

@@ -1,7 +1,7 @@
 //! The Python package: its wheel and its tests.
 
 use crate::{Outcome, output, python, root, step};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A wheel for every Python from 3.10 on, with the tools of a virtual environment of their own.
@@ -25,9 +25,7 @@ pub fn wheel() -> Result<PathBuf, String> {
 pub fn test() -> Outcome {
     let wheel = wheel()?;
     let python = environment()?;
-    let mut install = Command::new(&python);
-    install.args(["-m", "pip", "install", "--quiet", "--force-reinstall", "--no-deps"]).arg(wheel);
-    output("pip install", &mut install)?;
+    install(&python, &wheel)?;
     let mut pytest = Command::new(&python);
     pytest.current_dir(root()).env("DZOA_PROGRAM", root().join("target/release/dzoa"));
     pytest.args(["-m", "pytest", "-q", "-p", "no:cacheprovider", "python/tests"]);
@@ -35,6 +33,32 @@ pub fn test() -> Outcome {
     let mut tutorial = Command::new(&python);
     tutorial.current_dir(root()).arg("examples/python/tutorial.py");
     step("tutorial", &mut tutorial)
+}
+
+/// The tables of docs/black-box.md, beside nevergrad.
+pub fn measure_black_boxes() -> Outcome {
+    measure("black_box", "docs/black-box.md")
+}
+
+/// docs/estimators.md, beside diffprivlib.
+pub fn measure_estimators() -> Outcome {
+    measure("estimators", "docs/estimators.md")
+}
+
+fn measure(folder: &str, document: &str) -> Outcome {
+    let wheel = wheel()?;
+    let folder = root().join("benches").join(folder);
+    let python = python(&folder.join("requirements.txt"))?;
+    install(&python, &wheel)?;
+    let mut script = Command::new(python);
+    script.arg(folder.join("measure.py")).arg(root().join(document));
+    step(document, &mut script)
+}
+
+fn install(python: &Path, wheel: &Path) -> Outcome {
+    let mut install = Command::new(python);
+    install.args(["-m", "pip", "install", "--quiet", "--force-reinstall", "--no-deps"]).arg(wheel);
+    output("pip install", &mut install).map(|_| ())
 }
 
 fn environment() -> Result<PathBuf, String> {

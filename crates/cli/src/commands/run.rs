@@ -6,8 +6,9 @@ use super::compare::{accuracy, normalised_error};
 use super::summarise::summarise;
 use crate::agents::{self, Promise};
 use crate::args::RunArgs;
-use crate::config::{Config, Mechanism, Solver};
+use crate::config::{Config, Mechanism, Solver, Source};
 use crate::error::{Error, Result};
+use crate::external;
 use crate::files::{describe, output_directory, write_files};
 use crate::inner::{Noise, inner_loops, measured_noise};
 use crate::instance::Instances;
@@ -28,7 +29,11 @@ use std::time::{Duration, Instant};
 
 /// Simulates all agents and writes the files of the run.
 pub fn run(args: &RunArgs) -> Result<()> {
-    let mut config = Config::load(args.common.config.as_deref(), &args.common.sets)?;
+    let source = Source::load(args.common.config.as_deref(), &args.common.sets)?;
+    if let Some(programs) = source.external()? {
+        return external::run(args, &programs);
+    }
+    let mut config = source.config()?;
     let out = output_directory(args.common.out.as_deref(), &config.name)?;
     let streams = config.streams()?;
     let pool = config.thread_pool()?;
