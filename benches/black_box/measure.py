@@ -16,8 +16,8 @@ import dzoa
 
 DIMENSION, AGENTS = 10, 5
 FUNCTIONS = ("sphere", "ellipsoid")
-BUDGETS = (1_000, 10_000)
-SEEDS = range(5)
+BUDGETS = (1_000, 5_000)
+SEEDS = range(3)
 #: Nevergrad's general ones and those that suit smooth convex functions; the best of them is reported.
 OPTIMISERS = ("NGOpt", "CMA", "OnePlusOne", "TwoPointsDE", "Powell", "Cobyla", "RBFGS")
 
@@ -64,7 +64,7 @@ class Split:
 
 def ours(split: Split, budget: int, seed: int) -> tuple[float, int]:
     """The excess over the minimum, and the values asked of all agents."""
-    steps, directions = 5, 10
+    steps, directions = 3, 10
     result = dzoa.minimize(
         [split.agent(k) for k in range(AGENTS)],
         "complete",

@@ -19,7 +19,7 @@ EPSILONS = (1.0, 4.0, 16.0)
 STRENGTHS = (0.01, 0.1, 1.0)
 SEEDS = range(20)
 DELTA = 1e-5
-#: Public bounds: round numbers, the same for everybody.
+#: Round numbers near the extremes of this well-known data set, in place of public knowledge: the same for everybody.
 HIGH = np.array(
     [30, 40, 200, 2600, 0.2, 0.4, 0.5, 0.25, 0.4, 0.1]
     + [3, 5, 22, 550, 0.04, 0.15, 0.4, 0.06, 0.08, 0.03]
@@ -90,8 +90,8 @@ Written by `cargo xtask estimators` (`benches/estimators/measure.py`), as measur
 diffprivlib {diffprivlib.__version__} with scikit-learn {sklearn.__version__}.
 
 Breast cancer (scikit-learn's, {X.shape[0]} rows, {X.shape[1]} columns), {len(SEEDS)} random splits of 70 to 30; accuracy on the
-held-out rows, mean and standard deviation. All get the same public bounds (columns to [-1, 1]) and cut rows to the same
-norm {NORM:.2f}. C is the inverse strength of the l2 penalty in both libraries. Nothing is tuned: every C is shown.
+held-out rows, mean and standard deviation. All get the same bounds (columns to [-1, 1]; round numbers near the extremes of this
+well-known data set, in place of public knowledge) and cut rows to the same norm {NORM:.2f}. C is the inverse strength of the l2 penalty in both libraries. Nothing is tuned: every C is shown.
 
 | model | guarantee | C | {head} |
 | --- | --- | --- | {" | ".join("---" for _ in EPSILONS)} |
