@@ -45,6 +45,9 @@ class _DistributedLinearModel(BaseEstimator):
         private = self.total_epsilon is not None
         seed = _seed(self.random_state)
         names, parts = self._parts(agents, y, seed)
+        split = isinstance(self.agents if agents is None else agents, numbers.Integral)
+        if split and self.partition == "dirichlet" and len(parts) > 1:
+            leaks.append("The partition `dirichlet` reads the targets: for simulations only")
         middle, half = self._scaling(X, private, leaks)
         scaled = np.clip((X - middle) / half, -1.0, 1.0)
         if self.fit_intercept:
@@ -98,9 +101,9 @@ class _DistributedLinearModel(BaseEstimator):
             found["epsilon"],
             self.delta if private else None,
             seeded=found["seeded"],
-            void=tuple(f"The {leak} from the data: give public ones" for leak in leaks) if private else (),
+            void=tuple(leaks) if private else (),
             rests_on=(
-                f"Bounds, columns and the agents' numbers of rows are public{per_person}",
+                f"Bounds, columns, classes and the agents' numbers of rows are public{per_person}",
                 "One fit: every further fit on these rows adds to it",
             ),
         )
@@ -134,7 +137,7 @@ class _DistributedLinearModel(BaseEstimator):
         if self.bounds is None:
             low, high = X.min(axis=0), X.max(axis=0)
             if private:
-                leaks.append("bounds were taken")
+                leaks.append("The bounds were taken from the data: give public ones")
                 warnings.warn(
                     "bounds were not given and are taken from the data: that reveals its extremes, and the guarantee "
                     "is void; hint: bounds=(low, high) from public knowledge",
@@ -159,12 +162,11 @@ class _DistributedLinearModel(BaseEstimator):
             return math.sqrt(columns / 3.0 + (1.0 if self.fit_intercept else 0.0))
         return max(float(np.sqrt((scaled**2).sum(axis=1)).max()), 1e-12)
 
-    def _more_tags(self, tags: Any) -> Any:
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # Fresh noise in every fit.
         tags.non_deterministic = self.total_epsilon is not None
         return tags
-
-    def __sklearn_tags__(self) -> Any:
-        return self._more_tags(super().__sklearn_tags__())
 
 
 def _seed(random_state: Any) -> int | None:
@@ -214,7 +216,7 @@ class _Regressor(RegressorMixin, _DistributedLinearModel):
         if self.target_bounds is None:
             low, high = float(np.min(y)), float(np.max(y))
             if self.total_epsilon is not None:
-                leaks.append("target bounds were taken")
+                leaks.append("The target bounds were taken from the data: give public ones")
                 warnings.warn(
                     "target_bounds were not given and are taken from the data: that reveals its extremes, and the "
                     "guarantee is void; hint: target_bounds=(low, high) from public knowledge",
@@ -235,6 +237,12 @@ class _Regressor(RegressorMixin, _DistributedLinearModel):
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
         return X @ self.coef_ + self.intercept_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # On few rows there is more noise than signal.
+        tags.regressor_tags.poor_score = self.total_epsilon is not None
+        return tags
 
 
 class _Classifier(ClassifierMixin, _DistributedLinearModel):
@@ -277,6 +285,8 @@ class _Classifier(ClassifierMixin, _DistributedLinearModel):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
+        # On few rows there is more noise than signal.
+        tags.classifier_tags.poor_score = self.total_epsilon is not None
         return tags
 
 

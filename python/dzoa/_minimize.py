@@ -152,7 +152,7 @@ def minimize(
     objectives : list of callables, or dict from agent names to callables
         ``f(point) -> float``. With ``batched=True`` ``f(points) -> values`` for an array of points, one per row.
         With ``per_sample=True`` one value per sample: an array, or with ``batched`` one row per point; the
-        objective is then their mean.
+        objective is then their mean, and one value at zero, which is not counted, tells the number of samples.
     graph : str, dict, list of edges, or networkx graph
         A topology (``"ring"``, ``"path"``, ``"star"``, ``"complete"``, ``"grid"``, ``"paper"``, or
         ``{"topology": "erdos-renyi", "p": 0.4}``), edges by position or name, or a graph whose nodes are the agents.
@@ -178,7 +178,8 @@ def minimize(
     cache : int
         Points whose values are remembered.
     record_every : int, optional
-        Ask for the sum of the objectives every so many rounds for the trace; 0 never does. By default about 50 times.
+        Ask for the sum of the objectives every so many rounds for the trace; 0 never does. By default about 50 times,
+        and never under ``scalar``: these values are not protected.
     threads : int
         Agents computed at the same time; 0 takes all cores. More than 1 calls the objectives from several threads.
     """
@@ -195,7 +196,8 @@ def minimize(
         raise ValueError(f"graph: has {len(network['names'])} agents, but there are {len(functions)} objectives")
     planned = _check.optional_count("rounds", rounds)
     if record_every is None:
-        record_every = max(1, (planned or 100) // 50)
+        # Values of the objective are not protected: under a guarantee nobody asks for them unless told to.
+        record_every = 0 if mechanism == "scalar" else max(1, (planned or 100) // 50)
     options = {
         "dim": _check.count("dim", dim),
         "batched": bool(batched),

@@ -36,6 +36,11 @@ EXPECTED_FAILURES: dict[str, str] = {}
         # Kinks make the exact solver slow; fewer rounds pass the same checks.
         dzoa.LinearSVC(max_iter=50),
         dzoa.LogisticRegression(algorithm="d-zoa", rho=0.05, max_iter=30),
+        # With a budget: tagged non_deterministic and, on so few rows, poor_score, which is true.
+        dzoa.LogisticRegression(total_epsilon=1.0, bounds=10.0),
+        dzoa.LinearSVC(total_epsilon=1.0, bounds=10.0),
+        dzoa.HuberRegressor(total_epsilon=1.0, bounds=10.0, target_bounds=100.0),
+        dzoa.Lasso(total_epsilon=1.0, bounds=10.0, target_bounds=100.0),
     ],
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
 )
@@ -153,6 +158,12 @@ def test_bounds_from_the_data_warn_and_void_the_guarantee(cancer):
     with pytest.warns(dzoa.PrivacyLeakWarning, match="bounds were not given"):
         model = dzoa.LogisticRegression(total_epsilon=1.0).fit(X, y)
     assert model.privacy_.claim == "none" and "bounds were taken from the data" in str(model.privacy_)
+
+
+def test_a_partition_by_targets_voids_the_guarantee(cancer):
+    X, y = cancer
+    model = dzoa.LogisticRegression(total_epsilon=1.0, bounds=(0.0, X.max(0)), agents=3, partition="dirichlet", partition_alpha=5.0)
+    assert model.fit(X, y).privacy_.claim == "none" and "reads the targets" in str(model.privacy_)
 
 
 def test_a_seed_voids_the_guarantee_and_repeats_the_bits(cancer):

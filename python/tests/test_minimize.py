@@ -139,6 +139,8 @@ def test_scalar_is_exact_without_a_seed_and_claims_nothing_with_one():
     boxes = [per_sample(k) for k in range(3)]
     exact = dzoa.minimize(boxes, **options)
     assert exact.privacy.claim == "exact" and "EXACT" in str(exact.privacy)
+    # Exact values of the objective would tell what the noise hides.
+    assert exact.fun is None and np.isnan(exact.columns["objective"]).all()
     # A bound, and tight.
     assert 7.9 < exact.privacy.epsilon <= 8.0
     seeded = dzoa.minimize(boxes, seed=1, **options)
@@ -304,6 +306,27 @@ def test_ctrl_c_stops_a_run():
     rest, _ = child.communicate(timeout=60)
     assert rest == "interrupted\n" and child.returncode == 0
     assert time.monotonic() - asked < 20
+
+
+def test_ctrl_c_stops_a_fit():
+    script = textwrap.dedent(
+        """
+        import numpy as np, dzoa
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(2000, 20))
+        print("started", flush=True)
+        try:
+            dzoa.Lasso(algorithm="d-zoa", max_iter=10**7, tol=0.0).fit(X, X[:, 0])
+        except KeyboardInterrupt:
+            print("interrupted", flush=True)
+        """
+    )
+    child = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "started\n"
+    time.sleep(1.0)
+    child.send_signal(signal.SIGINT)
+    rest, _ = child.communicate(timeout=60)
+    assert rest == "interrupted\n" and child.returncode == 0
 
 
 @pytest.mark.parametrize(
