@@ -150,9 +150,10 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("document", type=pathlib.Path)
     document = parser.parse_args().document
-    text = replace(document.read_text(), "overhead", overhead_table())
-    document.write_text(text)
-    document.write_text(replace(text, "nevergrad", peer_table()))
+    for name, table in (("overhead", overhead_table), ("nevergrad", peer_table)):
+        lines = table()
+        # Read late: somebody may write while this measures.
+        document.write_text(replace(document.read_text(), name, lines))
 
 
 if __name__ == "__main__":
