@@ -2,6 +2,7 @@
 
 mod browser;
 mod comparison;
+mod package;
 mod vendor;
 
 use std::path::{Path, PathBuf};
@@ -10,12 +11,16 @@ use std::time::Instant;
 
 const USAGE: &str = "usage: cargo xtask COMMAND
 
-  test      format check, clippy, all tests, the accountants against other libraries, and the timing
-            against numpy; installs what it needs
+  test      format check, clippy, all tests, the accountants against other libraries, the timing against
+            numpy, and the Python package with its tests and tutorial; installs what it needs
+  wheel     make a wheel of the Python package, in target/wheels
   figures   draw the pictures of the documentation anew
   comparison [--quick]
             measure the tables of docs/comparison.md anew, in less than an hour; --quick takes few trials
             and leaves the large data sets out
+  black-box estimators
+            measure the tables of docs/black-box.md (beside nevergrad), or docs/estimators.md (beside
+            diffprivlib) anew, in some minutes
   screenshots
             take the pictures of the report anew, with Chromium
   vendor    fetch the report's chart library anew, with npm";
@@ -26,6 +31,9 @@ fn main() -> ExitCode {
     let command = std::env::args().nth(1);
     let outcome = match command.as_deref() {
         Some("test") => test(),
+        Some("wheel") => package::wheel().map(|wheel| println!("{}", wheel.display())),
+        Some("black-box") => package::measure_black_boxes(),
+        Some("estimators") => package::measure_estimators(),
         Some("figures") => figures(),
         Some("comparison") => comparison::run(std::env::args().any(|word| word == "--quick")),
         Some("screenshots") => browser::screenshots(),
@@ -106,7 +114,8 @@ fn test() -> Outcome {
         ]),
     )?;
     crosscheck()?;
-    against_numpy()
+    against_numpy()?;
+    package::test()
 }
 
 /// Our accountants against dp-accounting and opendp.

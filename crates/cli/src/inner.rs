@@ -8,6 +8,7 @@ use dzoa::prelude::*;
 use dzoa::privacy::calibrate;
 use dzoa::reference::Optimum;
 use dzoa::simulate::Fleet;
+use dzoa::step_rule::{data_curvature, first_step, stable_step};
 use dzoa::zeroth_order::measure_noise;
 use rayon::prelude::*;
 
@@ -86,7 +87,9 @@ pub fn inner_loop(
         }
         (_, Some(step)) => step.at(k),
         (mechanism, None) => {
-            let (data, quadratic) = curvatures(config, problem, neighbourhood, k, &inner);
+            let scalar = matches!(mechanism, Mechanism::Scalar { .. });
+            let data = data_curvature(problem, k, &inner, scalar);
+            let quadratic = config.algorithm.admm.rho * neighbourhood as f64;
             let longest = match mechanism {
                 Mechanism::Scalar { .. } => scalar_step(data, quadratic),
                 _ => stable_step(data + 2.0 * quadratic, problem.dim(), inner.directions),
@@ -95,40 +98,6 @@ pub fn inner_loop(
         }
     };
     Ok(Some(ZerothOrder { alpha0_times_r, ..inner }))
-}
-
-/// The first step where nobody gave one: for a quadratic of curvature h the two-point estimate with J
-/// directions in P dimensions contracts for steps below `2/(h (1 + (P + 1)/J))`; half of that is taken.
-fn stable_step(curvature: f64, features: usize, directions: usize) -> f64 {
-    1.0 / (curvature * (1.0 + (features as f64 + 1.0) / directions as f64))
-}
-
-/// Bounds on the curvature of the data term, for rows in the unit ball and without looking at them, and
-/// `rho |N_k|`.
-fn curvatures(
-    config: &Config,
-    problem: &Problem,
-    neighbourhood: usize,
-    k: usize,
-    inner: &ZerothOrder,
-) -> (f64, f64) {
-    let steepest = problem.loss.lipschitz().unwrap_or(1.0);
-    let scalar = matches!(config.privacy.mechanism, Mechanism::Scalar { .. });
-    let loss = match problem.loss.smoothness() {
-        Some(smoothness) if scalar || problem.loss.name() != "huber" => smoothness,
-        // `scalar` sees the mean over many rows only, whose margins lie at many distances from a kink: the
-        // logistic loss, which spreads its change of slope likewise, has c1/4.
-        _ if scalar => steepest / 4.0,
-        // One agent's few rows may have their kinks together, smoothed over the width u1.
-        _ => 1.0_f64.max(steepest / inner.smoothing),
-    };
-    let weight = problem.sample_weight(k) * problem.agents[k].count() as f64;
-    (weight * loss, config.algorithm.admm.rho * neighbourhood as f64)
-}
-
-/// `alpha_0 R` for which the first step of the inner loop has this length.
-fn first_step(length: f64, inner: &ZerothOrder, features: usize) -> f64 {
-    length / ZerothOrder { alpha0_times_r: 1.0, ..*inner }.step_size(1, features)
 }
 
 /// One agent's noise after the last round, as the claim assumes it and as it is.

@@ -1,6 +1,6 @@
 //! From a config to problems: rows are loaded or generated, split over agents, joined by a graph.
 
-use crate::config::{Config, DataSource, Shape, Split};
+use crate::config::{Config, DataSource, Network, Shape, Split};
 use crate::error::{Error, Result};
 use crate::load::{self, Request};
 use dzoa::graph::{Graph, GraphError};
@@ -125,7 +125,7 @@ impl Instances {
                 (names, Source::Fixed(problem))
             }
         };
-        let graph = graph(config, names, streams)?;
+        let graph = graph(&config.network, names, streams)?;
         Ok(Self { graph, columns, source })
     }
 
@@ -227,9 +227,10 @@ fn by_label(labels: &[String]) -> (Vec<String>, Vec<Vec<usize>>) {
     (names, parts)
 }
 
-fn graph(config: &Config, names: Vec<String>, streams: &Streams) -> Result<Graph> {
+/// The network over agents of these names.
+pub fn graph(network: &Network, names: Vec<String>, streams: &Streams) -> Result<Graph> {
     let listed = names.join(", ");
-    let graph = match &config.network.shape {
+    let graph = match &network.shape {
         Shape::Edges(edges) => Graph::from_names(names, edges),
         Shape::Topology(topology) => {
             let mut rng = streams.rng(Purpose::Layout, "graph", 0);

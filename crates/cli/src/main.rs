@@ -7,6 +7,7 @@ mod chart;
 mod commands;
 mod config;
 mod error;
+mod external;
 mod files;
 mod inner;
 mod instance;

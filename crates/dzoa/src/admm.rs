@@ -9,10 +9,9 @@
 //! ```
 
 use crate::lagrangian::Lagrangian;
-use crate::problem::Directions;
-use crate::problem::LocalObjective;
+use crate::problem::{Directions, Failure, LocalObjective};
 use crate::streams::{Purpose, Streams};
-use crate::zeroth_order::{NonFinite, Workspace};
+use crate::zeroth_order::Workspace;
 use dzoa_privacy::{Private, Receipt, Release, WrongEvent};
 use std::sync::Arc;
 
@@ -78,6 +77,13 @@ pub enum InnerFailure {
         /// The inner step.
         step: usize,
     },
+    /// The objective gave no value.
+    Objective {
+        /// The inner step.
+        step: usize,
+        /// Where, and why.
+        failure: Failure,
+    },
     /// An exact solve could not be certified.
     NotCertified {
         /// The distance to the minimiser that could be certified.
@@ -90,12 +96,6 @@ pub enum InnerFailure {
 impl From<WrongEvent> for InnerFailure {
     fn from(error: WrongEvent) -> Self {
         InnerFailure::WrongEvent(error)
-    }
-}
-
-impl From<NonFinite> for InnerFailure {
-    fn from(NonFinite { step }: NonFinite) -> Self {
-        InnerFailure::NonFinite { step }
     }
 }
 

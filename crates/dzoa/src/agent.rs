@@ -336,6 +336,9 @@ impl Agent {
         let (agent, round) = (self.setup.name.clone(), self.round);
         self.finish(match failure {
             InnerFailure::NonFinite { step } => Status::NonFinite { agent, round, step },
+            InnerFailure::Objective { step, failure } => {
+                Status::ObjectiveFailed { agent, round, step, failure }
+            }
             InnerFailure::NotCertified { distance } => {
                 Status::NotCertified { agent, round, distance }
             }

@@ -1,6 +1,6 @@
 //! `F_k`, the augmented Lagrangian of one agent in one round.
 
-use crate::problem::{LocalObjective, Objective, Probe, Scratch};
+use crate::problem::{Failure, LocalObjective, Objective, Probe, Scratch};
 
 /// `F_k(b) = f_k(b) + linear'b + quadratic ||b||^2` with
 /// `linear = gamma_k - rho (|N_k| beta_k + sum_{l in N_k} beta_l)` and `quadratic = rho |N_k|`.
@@ -30,6 +30,10 @@ impl Objective for Lagrangian<'_> {
 
     fn shortest_step(&self, b: &[f64]) -> f64 {
         self.objective.data.shortest_step(b)
+    }
+
+    fn failure(&self) -> Option<Failure> {
+        self.objective.data.failure()
     }
 
     fn quotients(&self, probe: &Probe<'_>, scratch: &mut Scratch, out: &mut [f64]) {

@@ -42,6 +42,7 @@
 pub mod admm;
 pub mod agent;
 pub mod baselines;
+pub mod black_boxes;
 pub mod exact;
 pub mod graph;
 pub mod kernels;
@@ -52,6 +53,7 @@ pub mod problem;
 pub mod reference;
 pub mod scalar;
 pub mod simulate;
+pub mod step_rule;
 pub mod streams;
 pub mod theory;
 pub mod trace;

@@ -44,7 +44,7 @@ impl PrimalStep for Scalar {
         let features = start.len();
         let mut b = start.to_vec();
         let mut average = vec![0.0; features];
-        let mut clipped = 0;
+        let (mut clipped, mut raised) = (0, false);
         let mut looks = NoisyScalars::new(receipt)?;
         let mut noise = context.streams.noise(context.agent, context.round);
         let draw = context.directions(Purpose::Directions, context.round);
@@ -53,7 +53,9 @@ impl PrimalStep for Scalar {
         for t in 1..=inner.inner_steps {
             draw(t, &mut work.directions);
             let (u1, u2) = inner.smoothing_at(t, features);
-            let u2 = u2.max(self.samples.shortest_step(&b));
+            let shortest = self.samples.shortest_step(&b);
+            raised |= u2 < shortest;
+            let u2 = u2.max(shortest);
             let probe = Probe { point: &b, u1, u2, directions: &work.directions };
             clipped += self.samples.clipped_means(
                 &probe,
@@ -61,6 +63,9 @@ impl PrimalStep for Scalar {
                 &mut work.scratch,
                 &mut work.quotients,
             );
+            if let Some(failure) = self.samples.failure() {
+                return Err(InnerFailure::Objective { step: t, failure });
+            }
             looks.look(&mut work.quotients, &mut noise)?;
             // From here on everything is a function of noisy means and public values.
             let alpha = inner.step_size(t, features);
@@ -83,7 +88,7 @@ impl PrimalStep for Scalar {
         Ok(Primal {
             release: looks.finish(b),
             oracle_calls: inner.oracle_calls(),
-            step_raised: false,
+            step_raised: raised,
             finished_exactly: false,
             clipped,
         })

@@ -5,7 +5,7 @@ use crate::agent::{Agent, Average, Envelope, Input, Message, Output, Setup};
 use crate::baselines::Lockstep;
 use crate::exact::Exact;
 use crate::graph::Graph;
-use crate::problem::Problem;
+use crate::problem::{LocalObjective, Problem};
 use crate::streams::Streams;
 use crate::trace::{Observer, RoundView, Status};
 use crate::zeroth_order::{Workspace, ZerothOrder};
@@ -98,23 +98,48 @@ pub fn agents(
     step: impl Fn(usize) -> Box<dyn PrimalStep>,
 ) -> Result<Vec<Agent>, BuildError> {
     check(problem, graph, &settings)?;
+    let objectives = (0..graph.len()).map(|k| problem.local(k)).collect();
+    agents_of(objectives, graph, settings, releases, streams, step)
+}
+
+/// Agents with any objective and any primal step, one of each per agent: what black boxes need.
+pub fn agents_of(
+    objectives: Vec<LocalObjective>,
+    graph: &Graph,
+    settings: Admm,
+    releases: Releases,
+    streams: &Streams,
+    step: impl Fn(usize) -> Box<dyn PrimalStep>,
+) -> Result<Vec<Agent>, BuildError> {
+    if objectives.len() != graph.len() {
+        return Err(BuildError::Count { data: objectives.len(), graph: graph.len() });
+    }
+    let expected = objectives.first().map_or(0, |objective| objective.data.dim());
     let mut ledgers = releases.ledgers.into_iter();
-    let build = |k: usize| {
-        Agent::new(Setup {
+    let build = |(k, objective): (usize, LocalObjective)| {
+        let name = graph.names()[k].clone();
+        if objective.data.dim() != expected {
+            let got = objective.data.dim();
+            return Err(BuildError::Columns { name, got, expected });
+        }
+        if graph.neighbourhood(k, settings.self_loop) == 0 {
+            return Err(BuildError::Alone(name));
+        }
+        Ok(Agent::new(Setup {
             index: k,
-            name: graph.names()[k].clone(),
+            name,
             neighbours: graph.neighbours(k).to_vec(),
             settings,
-            objective: problem.local(k),
+            objective,
             step: step(k),
             events: releases.events[k].clone(),
             ledger: ledgers.next().unwrap_or_default(),
             gossip_weights: graph.gossip_weights(k),
             average: releases.average,
             streams: streams.clone(),
-        })
+        }))
     };
-    Ok((0..graph.len()).map(build).collect())
+    objectives.into_iter().enumerate().map(build).collect()
 }
 
 /// Refuses data and networks that do not fit together.

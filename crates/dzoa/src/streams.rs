@@ -23,6 +23,8 @@ pub enum Purpose {
     Replicates,
     /// Privacy noise, always from a cryptographic generator.
     Noise,
+    /// Directions along which a black box's curvature is measured.
+    Curvature,
 }
 
 /// The root of all randomness of a run.

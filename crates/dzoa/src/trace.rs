@@ -1,11 +1,14 @@
 //! What can be watched from outside the algorithm: status, observers, metrics.
 
-use crate::problem::Problem;
+use crate::problem::regularizer::Penalty;
+use crate::problem::{BlackBox, Failure, Problem};
 use crate::reference::Optimum;
 use crate::simulate::Fleet;
 use dzoa_privacy::Entry;
 use rayon::prelude::*;
+use std::fmt;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 /// How a run ended. Not converging is a status, not an error.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,6 +38,17 @@ pub enum Status {
         /// The norm of the release.
         norm: f64,
     },
+    /// A black box gave no value.
+    ObjectiveFailed {
+        /// The agent.
+        agent: String,
+        /// The round.
+        round: u64,
+        /// The inner step.
+        step: usize,
+        /// Where, and why.
+        failure: Failure,
+    },
     /// The ledger refused the next release.
     BudgetExhausted {
         /// The agent.
@@ -53,6 +67,52 @@ pub enum Status {
         /// The distance to the minimiser that could be certified.
         distance: f64,
     },
+}
+
+impl Status {
+    /// One word for files and tables.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Status::Finished => "finished",
+            Status::Stopped { .. } => "stopped",
+            Status::NonFinite { .. } => "non-finite",
+            Status::Diverged { .. } => "diverged",
+            Status::ObjectiveFailed { failure: Failure::OutOfEvaluations { .. }, .. } => {
+                "out-of-evaluations"
+            }
+            Status::ObjectiveFailed { .. } => "objective-failed",
+            Status::BudgetExhausted { .. } => "budget-exhausted",
+            Status::NotCertified { .. } => "not-certified",
+        }
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Status::Finished => write!(f, "all rounds were done"),
+            Status::Stopped { round } => write!(f, "stopped after round {round}"),
+            Status::NonFinite { agent, round, step } => write!(
+                f,
+                "status NonFinite: agent {agent} left the finite numbers in round {round}, inner step {step}"
+            ),
+            Status::Diverged { agent, round, norm } => write!(
+                f,
+                "status Diverged: the release of agent {agent} in round {round} has norm {norm:.1e}"
+            ),
+            Status::ObjectiveFailed { agent, round, step, failure } => {
+                write!(f, "agent {agent}, round {round}, inner step {step}: {failure}")
+            }
+            Status::BudgetExhausted { agent, rounds, reason } => write!(
+                f,
+                "status BudgetExhausted: agent {agent} stopped after {rounds} rounds: {reason}"
+            ),
+            Status::NotCertified { agent, round, distance } => write!(
+                f,
+                "status NotCertified: the exact solver of agent {agent} came within {distance:.1e} of its minimiser in round {round}, not within the tolerance"
+            ),
+        }
+    }
 }
 
 /// All agents after a round.
@@ -221,6 +281,71 @@ impl Observer for Recorder<'_> {
         if view.round == 1 || view.round.is_multiple_of(self.every) || view.round == self.rounds {
             self.record(view);
         }
+        ControlFlow::Continue(())
+    }
+}
+
+/// One recorded round of black boxes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ValueRecord {
+    /// m.
+    pub round: u64,
+    /// `sum_k f_k` at the mean of what the agents report; `None` where a box gave no value.
+    pub objective: Option<f64>,
+    /// `||beta_k - mean_l beta_l||` for every agent.
+    pub consensus: Vec<f64>,
+    /// The largest change of a coordinate since the round before.
+    pub change: f64,
+    /// Points asked of every box so far, without those asked for this record.
+    pub evaluations: Vec<u64>,
+}
+
+/// Watches black boxes. Every recorded round asks each box for one value more, counted apart. Like
+/// [`Recorder`] it is for whoever holds all the boxes.
+pub struct ValueRecorder {
+    boxes: Vec<Arc<BlackBox>>,
+    penalty: Penalty,
+    /// Record objective values every so many rounds; 0 never asks for one.
+    every: u64,
+    rounds: u64,
+    last: Vec<Vec<f64>>,
+    /// What was recorded, one entry per round.
+    pub records: Vec<ValueRecord>,
+}
+
+impl ValueRecorder {
+    /// A recorder for a run of `rounds` rounds; `penalty` is the whole regulariser, `eta R`.
+    pub fn new(boxes: Vec<Arc<BlackBox>>, penalty: Penalty, every: u64, rounds: u64) -> Self {
+        Self { boxes, penalty, every, rounds, last: Vec::new(), records: Vec::new() }
+    }
+
+    /// `sum_k f_k(b)`.
+    pub fn objective(&self, b: &[f64]) -> Result<f64, Failure> {
+        let sum = self.boxes.iter().try_fold(0.0, |sum, known| Ok(sum + known.watch(b)?));
+        Ok(sum? + self.penalty.value(b))
+    }
+}
+
+impl Observer for ValueRecorder {
+    fn round(&mut self, view: &RoundView<'_>) -> ControlFlow<()> {
+        let now: Vec<Vec<f64>> = (0..view.fleet.len()).map(|k| view.fleet.estimate(k)).collect();
+        let centre = mean(&now);
+        let round = view.round;
+        let due = self.every > 0
+            && (round == 1 || round.is_multiple_of(self.every) || round == self.rounds);
+        let moved = now.iter().zip(&self.last).flat_map(|(now, last)| now.iter().zip(last));
+        let change = match self.last.is_empty() {
+            true => now.iter().flatten().fold(0.0, |most: f64, b| most.max(b.abs())),
+            false => moved.fold(0.0, |most: f64, (a, b)| most.max((a - b).abs())),
+        };
+        self.records.push(ValueRecord {
+            round,
+            objective: due.then(|| self.objective(&centre).ok()).flatten(),
+            consensus: now.iter().map(|beta| distance_squared(beta, &centre).sqrt()).collect(),
+            change,
+            evaluations: self.boxes.iter().map(|known| known.evaluations()).collect(),
+        });
+        self.last = now;
         ControlFlow::Continue(())
     }
 }

@@ -44,13 +44,6 @@ impl Default for ZerothOrder {
     }
 }
 
-/// An iterate stopped being a finite number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NonFinite {
-    /// The inner step t, counted from 1.
-    pub step: usize,
-}
-
 /// Buffers of the inner loop, reused over steps, rounds and agents.
 #[derive(Clone, Debug, Default)]
 pub struct Workspace {
@@ -98,7 +91,7 @@ impl ZerothOrder {
         b: &mut [f64],
         mut draw: impl FnMut(usize, &mut Directions),
         work: &mut Workspace,
-    ) -> Result<bool, NonFinite> {
+    ) -> Result<bool, InnerFailure> {
         let features = b.len();
         let mut raised = false;
         work.directions.resize(features, self.directions);
@@ -114,13 +107,16 @@ impl ZerothOrder {
             }
             let probe = Probe { point: b, u1, u2, directions: &work.directions };
             gradient(objective, &probe, &mut work.scratch, &mut work.quotients, &mut work.gradient);
+            if let Some(failure) = objective.failure() {
+                return Err(InnerFailure::Objective { step: t, failure });
+            }
             let alpha = self.step_size(t, features);
             for ((b, g), average) in b.iter_mut().zip(&work.gradient).zip(&mut work.average) {
                 *b -= alpha * g;
                 *average += *b;
             }
             if !b.iter().all(|b| b.is_finite()) {
-                return Err(NonFinite { step: t });
+                return Err(InnerFailure::NonFinite { step: t });
             }
         }
         if self.inner_average {

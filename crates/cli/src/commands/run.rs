@@ -6,8 +6,9 @@ use super::compare::{accuracy, normalised_error};
 use super::summarise::summarise;
 use crate::agents::{self, Promise};
 use crate::args::RunArgs;
-use crate::config::{Config, Mechanism, Solver};
+use crate::config::{Config, Mechanism, Solver, Source};
 use crate::error::{Error, Result};
+use crate::external;
 use crate::files::{describe, output_directory, write_files};
 use crate::inner::{Noise, inner_loops, measured_noise};
 use crate::instance::Instances;
@@ -16,6 +17,7 @@ use crate::ledger_file::LedgerFile;
 use crate::progress::Progress;
 use dzoa::prelude::*;
 use dzoa::privacy::{Budget, Entry, Ledger};
+use dzoa::problem::Failure;
 use dzoa::reference::Optimum;
 use dzoa::simulate::{Costs, Fleet};
 use dzoa::trace::{EarlyStop, Record, Recorder, mean};
@@ -27,7 +29,11 @@ use std::time::{Duration, Instant};
 
 /// Simulates all agents and writes the files of the run.
 pub fn run(args: &RunArgs) -> Result<()> {
-    let mut config = Config::load(args.common.config.as_deref(), &args.common.sets)?;
+    let source = Source::load(args.common.config.as_deref(), &args.common.sets)?;
+    if let Some(programs) = source.external()? {
+        return external::run(args, &programs);
+    }
+    let mut config = source.config()?;
     let out = output_directory(args.common.out.as_deref(), &config.name)?;
     let streams = config.streams()?;
     let pool = config.thread_pool()?;
@@ -341,21 +347,29 @@ pub fn outcome(trials: &[Trial], out: &Path) -> Result<()> {
             "stopped by Ctrl-C after round {round}{which}; what is done is in {}",
             out.display()
         ))),
-        Status::NonFinite { agent, round, step } => Err(Error::run(format!(
-            "status NonFinite: agent {agent} left the finite numbers in round {round}, inner step {step}{which}"
-        ))
-        .hint("the steps are too long: raise algorithm.lipschitz (L), or lower algorithm.step where it is given")),
-        Status::Diverged { agent, round, norm } => Err(Error::run(format!(
-            "status Diverged: the release of agent {agent} in round {round} has norm {norm:.1e}{which}"
-        ))
-        .hint("the steps are too long: raise algorithm.lipschitz (L), or lower algorithm.step where it is given")),
-        Status::BudgetExhausted { agent, rounds, reason } => Err(Error::run(format!(
-            "status BudgetExhausted: agent {agent} stopped after {rounds} rounds{which}: {reason}"
-        ))
-        .hint("what was released stays released; a larger budget needs a new decision of the data's owner")),
-        Status::NotCertified { agent, round, distance } => Err(Error::run(format!(
-            "status NotCertified: the exact solver of agent {agent} came within {distance:.1e} of its minimiser in round {round}{which}, not within the tolerance"
-        ))
-        .hint("raise algorithm.options.tolerance, or algorithm.rho")),
+        status => Err(Error::run(format!("{status}{which}")).hint(way_out(status))),
+    }
+}
+
+/// What to do about a run that failed.
+pub fn way_out(status: &Status) -> &'static str {
+    match status {
+        Status::Finished | Status::Stopped { .. } => "start it again",
+        Status::NonFinite { .. } => {
+            "the steps are too long: raise algorithm.lipschitz (L), or lower algorithm.step where it is given"
+        }
+        Status::Diverged { .. } => {
+            "the steps are too long: raise algorithm.lipschitz (L), or lower algorithm.step where it is given"
+        }
+        Status::ObjectiveFailed { failure: Failure::OutOfEvaluations { .. }, .. } => {
+            "raise the budget of evaluations, or take fewer rounds, inner steps or directions"
+        }
+        Status::ObjectiveFailed { .. } => {
+            "the objective must give a finite value at every point it is asked for"
+        }
+        Status::BudgetExhausted { .. } => {
+            "what was released stays released; a larger budget needs a new decision of the data's owner"
+        }
+        Status::NotCertified { .. } => "raise algorithm.options.tolerance, or algorithm.rho",
     }
 }

@@ -42,7 +42,7 @@ pub fn summarise(config: &Config, instances: &Instances, trials: &[Trial]) -> Su
     });
     Summary {
         name: config.name.clone(),
-        status: status_word(failed.map_or(&Status::Finished, |trial| &trial.status)).into(),
+        status: failed.map_or(&Status::Finished, |trial| &trial.status).word().into(),
         algorithm: config.algorithm.name().into(),
         mechanism: config.privacy.mechanism.name().into(),
         loss: config.problem.loss.name().into(),
@@ -212,15 +212,4 @@ fn final_error(trials: &[Trial]) -> Option<f64> {
 
 fn is_done(status: &Status) -> bool {
     matches!(status, Status::Finished | Status::Stopped { .. })
-}
-
-pub fn status_word(status: &Status) -> &'static str {
-    match status {
-        Status::Finished => "finished",
-        Status::Stopped { .. } => "stopped",
-        Status::NonFinite { .. } => "non-finite",
-        Status::Diverged { .. } => "diverged",
-        Status::BudgetExhausted { .. } => "budget-exhausted",
-        Status::NotCertified { .. } => "not-certified",
-    }
 }

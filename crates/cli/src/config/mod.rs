@@ -3,12 +3,14 @@
 mod algorithm;
 mod baseline;
 mod data;
+mod external;
 mod network;
 mod privacy;
 mod problem;
 
 pub use algorithm::{Algorithm, Average, Mode, Solver};
 pub use data::{DataSource, Split};
+pub use external::{External, Handling, ProgramSpec};
 pub use network::{Network, Shape};
 pub use privacy::{Mechanism, OptimumNorm, Privacy};
 pub use problem::ProblemSpec;
@@ -79,6 +81,13 @@ impl Source {
         Ok(Self { node, base })
     }
 
+    /// The config of programs, where the loss is `external`.
+    pub fn external(&self) -> Result<Option<External>> {
+        external::is_external(&self.node)
+            .then(|| External::read(&self.node, &self.base))
+            .transpose()
+    }
+
     /// The config as given.
     pub fn config(&self) -> Result<Config> {
         Config::read(&self.node, self.base.clone())
@@ -118,30 +127,17 @@ impl Config {
 
     /// The root of the run's randomness: its seed, or the operating system's entropy.
     pub fn streams(&self) -> Result<Streams> {
-        match self.run.seed {
-            Some(seed) => Ok(Streams::from_seed(seed)),
-            None => Streams::from_os().map_err(|error| {
-                Error::run(format!("the operating system has no entropy: {error}"))
-            }),
-        }
+        root_streams(self.run.seed)
     }
 
     /// As many threads as the config asks for.
     pub fn thread_pool(&self) -> Result<rayon::ThreadPool> {
-        rayon::ThreadPoolBuilder::new()
-            .num_threads(self.run.threads)
-            .build()
-            .map_err(|error| Error::run(format!("cannot start threads: {error}")))
+        thread_pool(self.run.threads)
     }
 
     fn read(node: &Node, base: PathBuf) -> Result<Self> {
         let root = Section::root(node);
-        let name: String = root.or("name", "run".to_string())?;
-        if name.is_empty() || !name.chars().all(|c| c.is_alphanumeric() || "-_.".contains(c)) {
-            return Err(root
-                .error("name", "must consist of letters, digits, `-`, `_` and `.`")
-                .hint("it names the directory of the run"));
-        }
+        let name = run_name(&root)?;
         let problem = ProblemSpec::read(&root.section("problem")?)?;
         let network = Network::read(&root.section("network")?)?;
         let real = !network.agents.is_empty();
@@ -171,6 +167,34 @@ impl Config {
         };
         Ok(config)
     }
+}
+
+/// The root of randomness for a seed, or from the operating system's entropy.
+pub fn root_streams(seed: Option<u64>) -> Result<Streams> {
+    match seed {
+        Some(seed) => Ok(Streams::from_seed(seed)),
+        None => Streams::from_os()
+            .map_err(|error| Error::run(format!("the operating system has no entropy: {error}"))),
+    }
+}
+
+/// So many threads; 0 for all cores.
+pub fn thread_pool(threads: usize) -> Result<rayon::ThreadPool> {
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .map_err(|error| Error::run(format!("cannot start threads: {error}")))
+}
+
+/// The name of a run, which names its directory.
+fn run_name(root: &Section<'_>) -> Result<String> {
+    let name: String = root.or("name", "run".to_string())?;
+    if name.is_empty() || !name.chars().all(|c| c.is_alphanumeric() || "-_.".contains(c)) {
+        return Err(root
+            .error("name", "must consist of letters, digits, `-`, `_` and `.`")
+            .hint("it names the directory of the run"));
+    }
+    Ok(name)
 }
 
 /// A key that was given although what it belongs to was not chosen.

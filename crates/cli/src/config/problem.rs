@@ -59,8 +59,8 @@ impl ProblemSpec {
             "hinge" => Arc::new(Hinge),
             _ => {
                 return Err(section
-                    .error("loss", "is `external`, which this version cannot run yet")
-                    .hint("the built-in losses are squared, absolute, huber, pinball, logistic, hinge; the library takes any objective through dzoa::problem::BlackBox"));
+                    .error("loss", "is `external`, which only `dzoa run` can do")
+                    .hint("a program has no rows that could be attacked or compared; docs/black-box.md"));
             }
         };
         only_with(section, "huber_delta", delta.is_some(), "loss = \"huber\"", name == "huber")?;

@@ -20,6 +20,7 @@ pub fn charts(summary: &Summary, trace: &Trace) -> Vec<Chart> {
     );
     let charts = [
         metric(summary),
+        objective(trace),
         by_agent(error, names, &trace.error, summary.trials),
         by_agent(gap, names, &trace.objective_gap, summary.trials),
         // One agent always agrees with itself.
@@ -55,6 +56,14 @@ fn metric(summary: &Summary) -> Option<Chart> {
         "Σₖ ‖βₖ − βᶜ‖² / ‖βᶜ‖²",
     );
     Some(chart.with(curve.look(Look::Main)).words(&words).finish())
+}
+
+/// The objective at the mean of the agents: all that a black box can show.
+fn objective(trace: &Trace) -> Option<Chart> {
+    let points = trace.objective.iter().find(|points| !points.is_empty())?.clone();
+    let chart =
+        Chart::new("objective", "Objective at the mean of the agents", ROUND, "Σₖ fₖ(mean β)");
+    Some(chart.with(Curve::line("objective", points).look(Look::Main)).finish())
 }
 
 /// One curve per agent, their mean, and the range of all where not all are drawn.

@@ -18,6 +18,8 @@ pub struct Trace {
     pub consensus: Vec<Points>,
     /// Privacy spent so far, the largest over the trials.
     pub epsilon_spent: Vec<Points>,
+    /// The objective itself, where no optimum is known: black boxes.
+    pub objective: Vec<Points>,
 }
 
 /// Sum, largest and count of what the trials recorded in one round.
@@ -35,10 +37,11 @@ impl Trace {
         let column = |name: &str| header.iter().position(|column| column == name);
         let needed = |name: &str| column(name).ok_or_else(|| wrong(format!("no column `{name}`")));
         let (round_at, agent_at) = (needed("round")?, needed("agent")?);
-        let values = ["error", "objective_gap", "consensus", "epsilon_spent"].map(column);
+        let values =
+            ["error", "objective_gap", "consensus", "epsilon_spent", "objective"].map(column);
         let position: HashMap<&str, usize> =
             agents.iter().enumerate().map(|(k, name)| (name.as_str(), k)).collect();
-        let mut cells = vec![[const { BTreeMap::<u64, Cell>::new() }; 4]; agents.len()];
+        let mut cells = vec![[const { BTreeMap::<u64, Cell>::new() }; 5]; agents.len()];
         let mut record = csv::StringRecord::new();
         while reader.read_record(&mut record).map_err(|error| wrong(csv_error(&error)))? {
             let line = record.position().map_or(0, csv::Position::line);
@@ -79,6 +82,7 @@ impl Trace {
             objective_gap: curves(1, mean),
             consensus: curves(2, mean),
             epsilon_spent: curves(3, |(_, largest, _)| *largest),
+            objective: curves(4, mean),
         })
     }
 }

@@ -195,6 +195,9 @@ fn status(failure: InnerFailure, agent: &str, round: u64) -> Status {
     let agent = agent.to_string();
     match failure {
         InnerFailure::NonFinite { step } => Status::NonFinite { agent, round, step },
+        InnerFailure::Objective { step, failure } => {
+            Status::ObjectiveFailed { agent, round, step, failure }
+        }
         InnerFailure::NotCertified { distance } => Status::NotCertified { agent, round, distance },
         InnerFailure::WrongEvent(error) => {
             Status::BudgetExhausted { agent, rounds: round - 1, reason: error.to_string() }

@@ -1,11 +1,14 @@
 //! What is minimised: eq. (1), `sum_k scale_k sum_j loss(x_kj, y_kj; b) + eta R(b)`.
 
+mod black_box;
 pub mod data;
 pub mod least_squares;
 pub mod loss;
 pub mod partition;
 pub mod regularizer;
 pub mod synthetic;
+
+pub use black_box::{BlackBox, Failure, Limits, Oracle, OracleError, Points};
 
 use data::Samples;
 use least_squares::LeastSquares;
@@ -194,6 +197,12 @@ pub trait Objective: Send + Sync {
             *out = (self.value(&scratch.there) - self.value(&scratch.here)) / u2;
         }
     }
+
+    /// Why the last values are missing, once: whoever asked for values must ask for this, too. A known
+    /// function never fails.
+    fn failure(&self) -> Option<Failure> {
+        None
+    }
 }
 
 /// `weight sum_j loss(x_j'b, y_j)`: the data term of a linear model.
@@ -282,11 +291,7 @@ impl PerSample for EmpiricalRisk {
         scratch: &mut Scratch,
         out: &mut [f64],
     ) -> u64 {
-        let mut clipped = 0;
-        // Whole multiples of C/grid are added, exactly: in a sum of plain floats one replaced summand
-        // changes the rounding of all that follow, and so the sensitivity.
-        let grid =
-            if self.samples.count() <= 1 << 22 { (1u64 << 31) as f64 } else { (1u64 << 20) as f64 };
+        let mut sum = ClippedSum::new(clip, self.samples.count());
         let Probe { u1, u2, directions, .. } = *probe;
         let count = directions.count();
         self.project(probe, scratch);
@@ -297,44 +302,44 @@ impl PerSample for EmpiricalRisk {
             let sample = Batch { fitted, targets, products, u1, u2 };
             self.loss.differences(&sample, &mut scratch.here);
             for (out, difference) in out.iter_mut().zip(&scratch.here) {
-                let quotient = difference / u2;
-                let kept = if quotient.is_nan() { 0.0 } else { quotient.clamp(-clip, clip) };
-                clipped += u64::from(kept != quotient);
-                *out += (kept / clip * grid).round();
+                sum.add(difference / u2, out);
             }
         }
-        let samples = self.samples.count() as f64;
-        out.iter_mut().for_each(|out| *out *= clip / (grid * samples));
-        clipped
+        sum.finish(out)
     }
 }
 
-/// An objective of which only values are known.
+/// Means of clipped quotients, added exactly.
 ///
-/// ```
-/// use dzoa::problem::{BlackBox, Objective};
-/// let bowl = BlackBox::new(2, |b: &[f64]| b.iter().map(|b| (b - 1.0).powi(2)).sum());
-/// assert_eq!(bowl.value(&[1.0, 3.0]), 4.0);
-/// ```
-pub struct BlackBox<F> {
-    dim: usize,
-    function: F,
+/// Whole multiples of C/grid are added: in a sum of plain floats one replaced summand changes the rounding of
+/// all that follow, and so the sensitivity.
+struct ClippedSum {
+    clip: f64,
+    grid: f64,
+    samples: f64,
+    clipped: u64,
 }
 
-impl<F: Fn(&[f64]) -> f64 + Send + Sync> BlackBox<F> {
-    /// A function of `dim` variables.
-    pub fn new(dim: usize, function: F) -> Self {
-        Self { dim, function }
-    }
-}
-
-impl<F: Fn(&[f64]) -> f64 + Send + Sync> Objective for BlackBox<F> {
-    fn dim(&self) -> usize {
-        self.dim
+impl ClippedSum {
+    fn new(clip: f64, samples: usize) -> Self {
+        let grid = if samples <= 1 << 22 { (1u64 << 31) as f64 } else { (1u64 << 20) as f64 };
+        Self { clip, grid, samples: samples as f64, clipped: 0 }
     }
 
-    fn value(&self, b: &[f64]) -> f64 {
-        (self.function)(b)
+    /// Adds one sample's quotient to a sum. What is not a number counts as 0: clamping would keep it.
+    #[inline]
+    fn add(&mut self, quotient: f64, sum: &mut f64) {
+        let Self { clip, grid, .. } = *self;
+        let kept = if quotient.is_nan() { 0.0 } else { quotient.clamp(-clip, clip) };
+        self.clipped += u64::from(kept != quotient);
+        *sum += (kept / clip * grid).round();
+    }
+
+    /// Turns sums into means; returns how many quotients were clipped.
+    fn finish(self, sums: &mut [f64]) -> u64 {
+        let Self { clip, grid, samples, clipped } = self;
+        sums.iter_mut().for_each(|sum| *sum *= clip / (grid * samples));
+        clipped
     }
 }
 

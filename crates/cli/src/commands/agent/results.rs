@@ -2,7 +2,7 @@
 //! which stay.
 
 use super::super::compare::accuracy;
-use super::super::summarise::{About, privacy_entry, status_word};
+use super::super::summarise::{About, privacy_entry};
 use crate::agents::{Promise, promise};
 use crate::args::AgentArgs;
 use crate::config::{Config, Mechanism};
@@ -108,7 +108,7 @@ impl Results<'_> {
         Ok(Summary {
             name: config.name.clone(),
             status: match end {
-                End::Agent(status) => status_word(status),
+                End::Agent(status) => status.word(),
                 End::NeighbourLost { .. } => "neighbour-lost",
                 End::NeighbourLeft { .. } => "neighbour-left",
                 End::LeftBehind { .. } => "left-behind",

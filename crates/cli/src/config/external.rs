@@ -1,0 +1,279 @@
+//! `loss = "external"`: a program per agent instead of rows.
+
+use super::{Mechanism, Network, Privacy, RunSettings};
+use crate::error::Result;
+use crate::reader::{Node, Section, Value};
+use dzoa::agent::Average;
+use dzoa::black_boxes::Settings;
+use dzoa::prelude::*;
+use dzoa::problem::Limits;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// A whole config of programs.
+#[derive(Debug)]
+pub struct External {
+    /// Names the run and its directory.
+    pub name: String,
+    /// Names of the variables.
+    pub columns: Vec<String>,
+    /// One value per sample instead of one per point.
+    pub per_sample: bool,
+    /// One program per agent.
+    pub programs: Vec<ProgramSpec>,
+    /// How they are run.
+    pub handling: Handling,
+    /// How often they may be asked.
+    pub limits: Limits,
+    /// Who talks to whom.
+    pub network: Network,
+    /// Outer and inner loop, and the regulariser.
+    pub settings: Settings,
+    /// The average over the network, which needs the graph.
+    pub network_average: bool,
+    /// What is promised.
+    pub mechanism: Mechanism,
+    /// A public bound on the curvature, for `scalar`.
+    pub curvature: f64,
+    /// Seed, threads, records.
+    pub run: RunSettings,
+    /// Everything as given, for the record.
+    pub given: serde_json::Value,
+    /// Where the programs are started.
+    pub root: PathBuf,
+}
+
+/// One agent's program.
+#[derive(Clone, Debug)]
+pub struct ProgramSpec {
+    /// The agent.
+    pub name: String,
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// Samples that it holds, where it gives one value for each, or where a claim needs the number.
+    pub samples: Option<usize>,
+}
+
+/// How programs are run.
+#[derive(Clone, Copy, Debug)]
+pub struct Handling {
+    /// For one answer.
+    pub timeout: Duration,
+    /// How often an agent's programs may be started again, all together.
+    pub restarts: usize,
+    /// Programs per agent that share the points of a batch.
+    pub workers: usize,
+}
+
+/// Whether a config is about programs.
+pub fn is_external(node: &Node) -> bool {
+    let loss = node.to_json().pointer("/problem/loss").cloned();
+    loss.as_ref().and_then(serde_json::Value::as_str) == Some("external")
+}
+
+impl External {
+    pub(super) fn read(node: &Node, base: &Path) -> Result<Self> {
+        let root = Section::root(node);
+        let name = super::run_name(&root)?;
+        let problem = root.section("problem")?;
+        let (columns, per_sample, regularizer, eta) = read_problem(&problem)?;
+        let external = root.section("external")?;
+        let handling = Handling {
+            timeout: Duration::from_secs_f64(
+                external.positive("timeout")?.unwrap_or(60.0).min(1e9),
+            ),
+            restarts: external.or("restarts", 3)?,
+            workers: external.count("workers")?.unwrap_or(1),
+        };
+        if handling.workers > 1024 {
+            return Err(external.error("workers", "must be at most 1024"));
+        }
+        let limits = Limits {
+            shortest_step: external.positive("shortest_step")?.unwrap_or(1e-8),
+            budget: external.count("max_evaluations")?.map(|count| count as u64),
+            cache: external.or("cache", 0)?,
+        };
+        let curvature = external.positive("curvature")?.unwrap_or(1.0);
+        external.finish()?;
+        let data = root.section("data")?;
+        let data_root: String = data.or("root", String::new())?;
+        let programs = read_programs(&data, per_sample)?;
+        data.finish()?;
+        let network = Network::read(&root.section("network")?)?;
+        let privacy_section = root.section("privacy")?;
+        let mechanism = Privacy::read(&privacy_section)?.mechanism;
+        check_mechanism(&privacy_section, &mechanism, per_sample, &programs)?;
+        let (settings, network_average) = read_algorithm(&root.section("algorithm")?)?;
+        let settings = Settings { regularizer, eta, self_loop: network.self_loop, ..settings };
+        let run_section = root.section("run")?;
+        let run = RunSettings::read(&run_section)?;
+        if run.trials > 1 {
+            return Err(run_section
+                .error("trials", "must be 1 with loss = \"external\"")
+                .hint("run the program several times, with other seeds"));
+        }
+        root.finish()?;
+        Ok(Self {
+            name,
+            columns,
+            per_sample,
+            programs,
+            handling,
+            limits,
+            network,
+            settings,
+            network_average,
+            mechanism,
+            curvature,
+            run,
+            given: node.to_json(),
+            root: base.join(data_root),
+        })
+    }
+}
+
+fn read_problem(section: &Section<'_>) -> Result<(Vec<String>, bool, Regularizer, f64)> {
+    section.choice("loss", &["external"])?;
+    let names: Option<Vec<String>> = section.optional("columns")?;
+    let count = section.count("features")?;
+    let columns = match (names, count) {
+        (Some(names), None) if !names.is_empty() => names,
+        (Some(names), Some(count)) if names.len() == count => names,
+        (Some(names), Some(count)) => {
+            let problem = format!("is {count}, but `problem.columns` has {} names", names.len());
+            return Err(section.error("features", &problem));
+        }
+        (_, Some(count)) if count <= 1_000_000 => (1..=count).map(|p| format!("x{p}")).collect(),
+        (_, Some(_)) => return Err(section.error("features", "must be at most 1000000")),
+        (_, None) => {
+            return Err(section
+                .required::<usize>("features")
+                .expect_err("the key is missing")
+                .hint(
+                    "how many variables the programs take: features = 3, or columns = [\"a\", ...]",
+                ));
+        }
+    };
+    let per_sample = section.or("per_sample", false)?;
+    let kind = section.choice("regularizer", &["l1", "l2", "elastic-net", "none"])?;
+    let ratio = section.number("l1_ratio", |r| (0.0..=1.0).contains(&r), "between 0 and 1")?;
+    let eta = section.non_negative("eta")?;
+    section.finish()?;
+    let elastic = kind == Some("elastic-net");
+    super::only_with(
+        section,
+        "l1_ratio",
+        ratio.is_some(),
+        "regularizer = \"elastic-net\"",
+        elastic,
+    )?;
+    let regularizer = match kind {
+        Some("l1") => Regularizer::L1,
+        Some("l2") => Regularizer::L2,
+        Some("elastic-net") => Regularizer::ElasticNet { l1_ratio: ratio.unwrap_or(0.5) },
+        _ => Regularizer::None,
+    };
+    let plain = matches!(regularizer, Regularizer::None);
+    super::only_with(section, "eta", eta.is_some(), "a regularizer", !plain)?;
+    let eta = match eta {
+        Some(eta) => eta,
+        None if plain => 0.0,
+        None => section.required("eta")?,
+    };
+    Ok((columns, per_sample, regularizer, eta))
+}
+
+fn read_programs(section: &Section<'_>, per_sample: bool) -> Result<Vec<ProgramSpec>> {
+    let shape = "agents = [{ name = \"a\", command = [\"python3\", \"a.py\"] }, ...]";
+    let Some(Node { value: Value::Array(items), .. }) = section.node("agents") else {
+        return Err(section
+            .error("agents", "must list the agents with their programs")
+            .hint(shape));
+    };
+    let mut programs = Vec::new();
+    for item in items {
+        let entry = Section::named(item, "data.agents")?;
+        let command: Vec<String> = entry.required("command")?;
+        if command.first().is_none_or(String::is_empty) {
+            return Err(entry.error("command", "is empty").hint(shape));
+        }
+        let samples = entry.count("samples")?;
+        if per_sample && samples.is_none() {
+            return Err(entry
+                .required::<usize>("samples")
+                .expect_err("the key is missing")
+                .hint("with problem.per_sample the number of samples is public: give it"));
+        }
+        programs.push(ProgramSpec { name: entry.required("name")?, command, samples });
+        entry.finish()?;
+    }
+    if programs.is_empty() {
+        return Err(section.error("agents", "is empty").hint(shape));
+    }
+    Ok(programs)
+}
+
+fn check_mechanism(
+    section: &Section<'_>,
+    mechanism: &Mechanism,
+    per_sample: bool,
+    programs: &[ProgramSpec],
+) -> Result<()> {
+    match mechanism {
+        Mechanism::Output { .. } => Err(section
+            .error(
+                "mechanism",
+                "is `output`, which must certify a minimiser; a black box's cannot be",
+            )
+            .hint("use \"scalar\" with problem.per_sample = true, or \"none\"")),
+        Mechanism::Scalar { .. } if !per_sample => Err(section
+            .error("mechanism", "is `scalar`, which needs one value per sample")
+            .hint("set problem.per_sample = true, and let the programs answer with one")),
+        Mechanism::Intrinsic { .. } if programs.iter().any(|program| program.samples.is_none()) => {
+            Err(section
+                .error(
+                    "mechanism",
+                    "is `intrinsic`, whose Lemma 3 needs every agent's number of samples",
+                )
+                .hint("add samples = N to every entry of data.agents"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// As `[algorithm]` of other runs, but everything may be left to rules.
+fn read_algorithm(section: &Section<'_>) -> Result<(Settings, bool)> {
+    section.choice("name", &["d-zoa"])?;
+    let number = |key: &'static str| -> Result<Option<f64>> {
+        match section.node(key) {
+            Some(Node { value: Value::String(word), .. }) if word == "auto" => Ok(None),
+            _ => section.positive(key),
+        }
+    };
+    let rho = number("rho")?;
+    let rounds = match section.node("rounds") {
+        Some(Node { value: Value::String(word), .. }) if word == "auto" => None,
+        _ => section.count("rounds")?.map(|rounds| rounds as u64),
+    };
+    let words = ["auto", "none", "last-half", "network"];
+    let average = section.choice("average", &words)?;
+    let settings = Settings {
+        rho,
+        rounds,
+        inner_steps: section.count("inner_steps")?,
+        directions: section.count("directions")?,
+        smoothing: section.positive("smoothing")?,
+        step: section.positive("step")?,
+        lipschitz: section.positive("lipschitz")?.unwrap_or(1.0),
+        inner_average: section.or("inner_average", false)?,
+        warm_start: section.optional("warm_start")?,
+        average: match average {
+            Some("none") => Some(Average::None),
+            Some("last-half") => Some(Average::LastHalf),
+            _ => None,
+        },
+        ..Settings::default()
+    };
+    section.finish()?;
+    Ok((settings, average == Some("network")))
+}

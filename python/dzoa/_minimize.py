@@ -1,0 +1,256 @@
+"""``dzoa.minimize`` and its result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _check, _core, _network
+from ._statement import PrivacyStatement, statement
+
+Array = npt.NDArray[np.float64]
+Objective = Callable[[Array], Any]
+
+
+@dataclass
+class Result:
+    """What a run found, what it cost, and what it may claim."""
+
+    #: What every agent reports, one row each.
+    coefficients: Array
+    #: The sum of all objectives (and the regulariser) at ``x``; None where nobody asked for values.
+    fun: float | None
+    #: ``finished``, ``stopped``, ``out-of-evaluations``, ``non-finite`` or ``budget-exhausted``.
+    status: str
+    message: str
+    #: Rounds that all agents finished.
+    rounds: int
+    #: Points asked of each agent's objective by the algorithm.
+    evaluations: list[int]
+    #: Points asked for the trace: counted apart.
+    trace_evaluations: list[int]
+    privacy: PrivacyStatement
+    agents: list[str]
+    edges: list[tuple[int, int]]
+    #: What was used: rho, steps, clip and the like.
+    settings: dict[str, Any]
+    #: Whether u_2 was raised to what the objective's values can resolve.
+    step_raised: bool
+    columns: dict[str, Array] = field(repr=False)
+
+    @property
+    def x(self) -> Array:
+        """The mean of what the agents report."""
+        return np.asarray(self.coefficients.mean(axis=0))
+
+    @property
+    def success(self) -> bool:
+        return self.status in ("finished", "stopped")
+
+    @property
+    def nfev(self) -> int:
+        """Points asked for in all, without those for the trace."""
+        return sum(self.evaluations)
+
+    @property
+    def trace(self) -> Any:
+        """One row per round: a pandas or polars DataFrame if one is installed, else a dict of arrays."""
+        try:
+            import pandas
+
+            return pandas.DataFrame(self.columns)
+        except ImportError:
+            pass
+        try:
+            import polars
+
+            return polars.DataFrame(self.columns)
+        except ImportError:
+            return dict(self.columns)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Objective (where it was recorded) and disagreement against the evaluations; returns the axes."""
+        try:
+            import matplotlib.pyplot as plt
+        except ImportError:
+            raise ImportError("plot() needs matplotlib; hint: pip install matplotlib") from None
+        if ax is None:
+            _, ax = plt.subplots(figsize=(6.4, 4.0), layout="constrained")
+        asked, objective = self.columns["evaluations"], self.columns["objective"]
+        known = np.isfinite(objective)
+        handles = []
+        if known.any():
+            handles += ax.plot(asked[known], objective[known], color="#1f5aa6", label="objective at the mean")
+            ax.set_ylabel("objective")
+            other = ax.twinx()
+        else:
+            other = ax
+        apart = self.columns["consensus"]
+        positive = apart > 0
+        if positive.any():
+            handles += other.plot(
+                asked[positive], apart[positive], color="#c05a1a", linestyle="--", label="largest distance from the mean"
+            )
+            other.set_yscale("log")
+            other.set_ylabel("distance")
+        ax.set_xlabel("evaluations, all agents")
+        ax.set_title(f"privacy: {self.privacy.claim}", loc="left", fontsize="medium")
+        if handles:
+            ax.legend(handles=handles, frameon=False)
+        return ax
+
+    def __str__(self) -> str:
+        value = "" if self.fun is None else f", objective {self.fun:.6g}"
+        return (
+            f"{self.status} after {self.rounds} rounds{value}, {self.nfev} evaluations by {len(self.agents)} agents\n"
+            f"x = {self.x}\nprivacy: {self.privacy}"
+        )
+
+
+def minimize(
+    objectives: Sequence[Objective] | Mapping[str, Objective],
+    graph: Any = "ring",
+    *,
+    dim: int,
+    rho: float | None = None,
+    rounds: int | None = None,
+    mechanism: str = "none",
+    seed: int | None = None,
+    callback: Callable[[int, Array], Any] | None = None,
+    batched: bool = False,
+    per_sample: bool = False,
+    inner_steps: int | None = None,
+    directions: int | None = None,
+    smoothing: float | None = None,
+    step: float | None = None,
+    lipschitz: float = 1.0,
+    average: str = "auto",
+    regularizer: str = "none",
+    eta: float = 0.0,
+    l1_ratio: float = 0.5,
+    epsilon: float | None = None,
+    total_epsilon: float | None = None,
+    delta: float | None = None,
+    clip: float | None = None,
+    curvature: float = 1.0,
+    c1: float = 1.0,
+    samples: Sequence[int] | None = None,
+    max_evaluations: int | None = None,
+    shortest_step: float = 1e-8,
+    cache: int = 0,
+    record_every: int | None = None,
+    threads: int = 1,
+) -> Result:
+    """Minimise the sum of the agents' objectives, from values alone, each agent talking to its neighbours only.
+
+    Parameters
+    ----------
+    objectives : list of callables, or dict from agent names to callables
+        ``f(point) -> float``. With ``batched=True`` ``f(points) -> values`` for an array of points, one per row.
+        With ``per_sample=True`` one value per sample: an array, or with ``batched`` one row per point; the
+        objective is then their mean, and one value at zero, which is not counted, tells the number of samples.
+    graph : str, dict, list of edges, or networkx graph
+        A topology (``"ring"``, ``"path"``, ``"star"``, ``"complete"``, ``"grid"``, ``"paper"``, or
+        ``{"topology": "erdos-renyi", "p": 0.4}``), edges by position or name, or a graph whose nodes are the agents.
+    dim : int
+        Number of variables.
+    rho, rounds : outer loop. Without a ``rho`` the curvature of the objectives is measured around zero (17 values
+        an agent), under ``scalar`` a public rule chooses both.
+    mechanism : {"none", "scalar", "intrinsic"}
+        ``scalar`` gives an exact guarantee from ``per_sample`` values (``total_epsilon``, ``delta``, ``clip``; a
+        sample's value may depend on that sample only). ``intrinsic`` is the paper's, nominal, not a guarantee
+        (``epsilon``, ``delta``, ``samples``, ``c1``).
+    seed : int, optional
+        Makes the run repeatable, and voids a guarantee: whoever knows it can subtract the noise.
+    callback : callable(round, coefficients), optional
+        Called after every round; True ends the run.
+    inner_steps, directions, smoothing, step, lipschitz : T, J, u_1, alpha_0 R and L of the inner loop.
+        Without a ``step``: from the measured curvature; under ``scalar`` from ``curvature``, a public bound.
+    regularizer, eta, l1_ratio : ``"none"``, ``"l1"``, ``"l2"`` (1/2 ||b||^2) or ``"elastic-net"``, handled in closed form.
+    max_evaluations : int, optional
+        Points that may be asked of each objective; a run that would need more ends.
+    shortest_step : float
+        Differences over shorter steps than this are not trusted; a coarse simulator needs more than 1e-8.
+    cache : int
+        Points whose values are remembered.
+    record_every : int, optional
+        Ask for the sum of the objectives every so many rounds for the trace; 0 never does. By default about 50 times,
+        and never under ``scalar``: these values are not protected.
+    threads : int
+        Agents computed at the same time; 0 takes all cores. More than 1 calls the objectives from several threads.
+    """
+    names: list[str] | None = None
+    if isinstance(objectives, Mapping):
+        names = [str(name) for name in objectives]
+        functions = list(objectives.values())
+    else:
+        functions = list(objectives)
+    if not functions:
+        raise ValueError("objectives: is empty; hint: one callable per agent")
+    network = _network.describe(graph, names, len(functions))
+    if names is None and len(network["names"]) != len(functions):
+        raise ValueError(f"graph: has {len(network['names'])} agents, but there are {len(functions)} objectives")
+    planned = _check.optional_count("rounds", rounds)
+    if record_every is None:
+        # Values of the objective are not protected: under a guarantee nobody asks for them unless told to.
+        record_every = 0 if mechanism == "scalar" else max(1, (planned or 100) // 50)
+    options = {
+        "dim": _check.count("dim", dim),
+        "batched": bool(batched),
+        "per_sample": bool(per_sample),
+        "rho": _check.optional_number("rho", rho),
+        "rounds": planned,
+        "inner_steps": _check.optional_count("inner_steps", inner_steps),
+        "directions": _check.optional_count("directions", directions),
+        "smoothing": _check.optional_number("smoothing", smoothing),
+        "step": _check.optional_number("step", step),
+        "lipschitz": _check.number("lipschitz", lipschitz),
+        "average": average,
+        "regularizer": regularizer,
+        "l1_ratio": _check.number("l1_ratio", l1_ratio, strict=False, high=1.0),
+        "eta": _check.number("eta", eta, strict=False),
+        "mechanism": mechanism,
+        "epsilon": _check.optional_number("epsilon", epsilon),
+        "total_epsilon": _check.optional_number("total_epsilon", total_epsilon),
+        "delta": _check.optional_number("delta", delta, high=1.0),
+        "clip": _check.optional_number("clip", clip),
+        "curvature": _check.number("curvature", curvature),
+        "c1": _check.number("c1", c1),
+        "samples": None if samples is None else [_check.count("samples", n) for n in samples],
+        "shortest_step": _check.number("shortest_step", shortest_step),
+        "max_evaluations": _check.optional_count("max_evaluations", max_evaluations),
+        "cache": _check.count("cache", cache, low=0),
+        "record_every": _check.count("record_every", record_every, low=0),
+        "seed": _check.seed("seed", seed),
+        "threads": _check.count("threads", threads, low=0),
+    }
+    if mechanism == "none" and (total_epsilon is not None or epsilon is not None):
+        raise ValueError('total_epsilon and epsilon have no effect with mechanism="none"; hint: mechanism="scalar"')
+    found = _core.minimize(functions, network, options, callback)
+    rests_on = (
+        "It rests on every value depending on its own sample only, and on the objective not raising by the data",
+        "The numbers of samples are public",
+    )
+    return Result(
+        coefficients=found["coefficients"],
+        fun=found["fun"],
+        status=found["status"],
+        message=found["message"],
+        rounds=found["rounds_done"],
+        evaluations=found["evaluations"],
+        trace_evaluations=found["watched"],
+        privacy=statement(
+            mechanism, found["names"], found["epsilon"], delta, seeded=found["seeded"], rests_on=rests_on
+        ),
+        agents=found["names"],
+        edges=found["edges"],
+        settings={
+            key: found[key] for key in ("rho", "rounds", "clip", "steps", "inner_steps", "directions", "sensitivity")
+        },
+        step_raised=found["step_raised"],
+        columns=found["trace"],
+    )
