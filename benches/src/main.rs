@@ -2,12 +2,13 @@
 //! docs/performance.md. Every section prints one JSON object.
 
 mod clock;
+mod document;
 mod floor;
 mod normality;
 mod setting;
 
 use clock::best;
-use dzoa::kernels::{Level, level};
+use dzoa::kernels::level;
 use dzoa::prelude::*;
 use dzoa::problem::data::Samples;
 use dzoa::problem::least_squares::LeastSquares;
@@ -15,22 +16,40 @@ use serde_json::{Value, json};
 use setting::{Setting, agents, descend};
 use std::sync::Arc;
 
+/// `dzoa-benches SECTION[=ARGUMENT]...` prints; with `document=FILE numpy=SECONDS,SECONDS` it writes the document, too.
 fn main() {
-    let sections: Vec<String> = std::env::args().skip(1).collect();
-    for section in &sections {
-        let value = match section.split_once('=').unwrap_or((section, "")) {
-            ("paper", _) => paper(),
-            ("shapes", _) => shapes(),
-            ("sparse", file) => sparse(file),
-            ("threads", _) => threads(),
-            ("scaling", _) => scaling(),
-            ("memory", _) => memory(),
-            ("normals", log2) => normals(log2),
-            (unknown, _) => panic!("no section `{unknown}`"),
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let (mut results, mut file, mut numpy) = (Vec::new(), None, (f64::NAN, f64::NAN));
+    for argument in &arguments {
+        let (section, value) = argument.split_once('=').unwrap_or((argument, ""));
+        let result = match section {
+            "paper" => paper(),
+            "shapes" => shapes(),
+            "sparse" => sparse(value),
+            "threads" => threads(),
+            "scaling" => scaling(),
+            "memory" => memory(),
+            "normals" => normals(value),
+            "document" => {
+                file = Some(value.to_string());
+                continue;
+            }
+            "numpy" => {
+                let seconds: Vec<f64> = value.split(',').filter_map(|s| s.parse().ok()).collect();
+                numpy = (seconds[0], seconds[1]);
+                continue;
+            }
+            unknown => panic!("no section `{unknown}`"),
         };
-        let levels: Vec<String> = Level::available().iter().map(|l| format!("{l:?}")).collect();
-        let named = json!({ "section": section.split('=').next(), "level": format!("{:?}", level()), "levels": levels, "result": value });
-        println!("{named}");
+        println!(
+            "{}",
+            json!({ "section": section, "level": format!("{:?}", level()), "result": result })
+        );
+        results.push((section.to_string(), result));
+    }
+    if let Some(file) = file {
+        let text = document::document(&results, &format!("{:?}", level()), numpy);
+        std::fs::write(&file, text).unwrap_or_else(|error| panic!("{file}: {error}"));
     }
 }
 

@@ -15,6 +15,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
             numpy, and the Python package with its tests and tutorial; installs what it needs
   wheel     make a wheel of the Python package, in target/wheels
   figures   draw the pictures of the documentation anew
+  bench     measure docs/performance.md anew: speed beside its floor and numpy, in about ten minutes
   comparison [--quick]
             measure the tables of docs/comparison.md anew, in less than an hour; --quick takes few trials
             and leaves the large data sets out
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         Some("wheel") => package::wheel().map(|wheel| println!("{}", wheel.display())),
         Some("black-box") => package::measure_black_boxes(),
         Some("estimators") => package::measure_estimators(),
+        Some("bench") => bench(),
         Some("figures") => figures(),
         Some("comparison") => comparison::run(std::env::args().any(|word| word == "--quick")),
         Some("screenshots") => browser::screenshots(),
@@ -131,6 +133,41 @@ fn crosscheck() -> Outcome {
 fn against_numpy() -> Outcome {
     const MOST: f64 = 0.5;
     println!("== timing against numpy");
+    let [samples, gram, ours] = trial_seconds()?;
+    println!(
+        "one trial, one core: dzoa {ours:.3} s, numpy {samples:.3} s (per sample) and {gram:.3} s (Gram \
+         form): {:.1} and {:.1} times faster",
+        samples / ours,
+        gram / ours
+    );
+    if ours > MOST * samples.min(gram) {
+        return Err(format!("slower than {MOST} of numpy's time"));
+    }
+    Ok(())
+}
+
+/// docs/performance.md: everything that is measured about speed, beside its floor and numpy.
+fn bench() -> Outcome {
+    step("build", cargo().args(["test", "--release", "--workspace", "--no-run"]))?;
+    step("build", cargo().args(["build", "--release", "--workspace", "--bin", "dzoa-benches"]))?;
+    let [samples, gram, _] = trial_seconds()?;
+    let root = root();
+    let data = std::env::var_os("DZOA_DATA").map_or(root.join("../shared/data"), Into::into);
+    let a9a = data.join("libsvm/a9a");
+    let mut bench = Command::new(root.join("target/release/dzoa-benches"));
+    bench.current_dir(&root).args(["paper", "shapes"]);
+    if a9a.exists() {
+        bench.arg(format!("sparse={}", a9a.display()));
+    } else {
+        println!("== a9a: SKIPPED, no {}", a9a.display());
+    }
+    bench.args(["threads", "scaling", "memory", "normals=28"]);
+    bench.arg(format!("numpy={samples},{gram}")).arg("document=docs/performance.md");
+    step("measuring", &mut bench)
+}
+
+/// Seconds of one trial on one core: numpy per sample, numpy in Gram form, and the program.
+fn trial_seconds() -> Result<[f64; 3], String> {
     let python = python(&root().join("benches/peers/requirements.txt"))?;
     let script = root().join("benches/peers/dzoa_numpy.py");
     let seconds = |json: &str| -> Result<f64, String> {
@@ -154,17 +191,7 @@ fn against_numpy() -> Outcome {
         command.args(["run", "--json", "--set", "run.threads=1", "--out"]).arg(&out);
         best[2] = best[2].min(seconds(&output("dzoa", &mut command)?)?);
     }
-    let [samples, gram, ours] = best;
-    println!(
-        "one trial, one core: dzoa {ours:.3} s, numpy {samples:.3} s (per sample) and {gram:.3} s (Gram \
-         form): {:.1} and {:.1} times faster",
-        samples / ours,
-        gram / ours
-    );
-    if ours > MOST * samples.min(gram) {
-        return Err(format!("slower than {MOST} of numpy's time"));
-    }
-    Ok(())
+    Ok(best)
 }
 
 /// A Python with these packages, in a virtual environment of their own under target/.

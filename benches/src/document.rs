@@ -1,0 +1,158 @@
+//! docs/performance.md from measured sections.
+
+use serde_json::Value;
+use std::fmt::Write as _;
+
+/// The document, from the results by section and numpy's seconds for one trial (per sample, Gram form).
+pub fn document(results: &[(String, Value)], level: &str, numpy: (f64, f64)) -> String {
+    let mut text = format!(
+        "# Performance\n\nMade by `cargo xtask bench` on one machine of two cores, at the level {level}. Every figure is the least of several \
+         repetitions; what counts are the ratios, and those compare times of one run. The floor is what three kernels take alone, on the same shapes: \
+         filling the block of directions with normals, the products of the rows (or of the Gram matrix) with them, and one pass that adds up the \
+         loss differences ([benches/src/floor.rs](../benches/src/floor.rs)).\n"
+    );
+    for (section, result) in results {
+        match section.as_str() {
+            "paper" => paper(&mut text, result, numpy),
+            "shapes" => shapes(&mut text, result),
+            "sparse" => sparse(&mut text, result),
+            "threads" => threads(&mut text, result),
+            "scaling" => scaling(&mut text, result),
+            "memory" => memory(&mut text, result),
+            "normals" => normals(&mut text, result),
+            _ => {}
+        }
+    }
+    text
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or(f64::NAN)
+}
+
+fn verdict(holds: bool) -> &'static str {
+    if holds { "reached" } else { "**missed**" }
+}
+
+fn paper(text: &mut String, result: &Value, (samples, gram): (f64, f64)) {
+    let seconds = number(&result["seconds"]);
+    let ratio = seconds / number(&result["floor"]);
+    let _ = write!(
+        text,
+        "\n## One trial of the paper's example, one core\n\n| | seconds | over dzoa |\n| --- | ---: | ---: |\n\
+         | dzoa | {seconds:.3} | 1 |\n| floor | {:.3} | {:.2} |\n| of it normals ({:.2} ns each) | {:.3} | |\n\
+         | of it products | {:.3} | |\n| of it differences | {:.3} | |\n| numpy, per sample | {samples:.3} | {:.1} |\n\
+         | numpy, Gram form | {gram:.3} | {:.1} |\n\n\
+         dzoa takes {ratio:.2} times the floor (target 1.5: {}) and is {:.1} times faster than the faster numpy (target 10: {}). The numpy peer \
+         ([benches/peers/dzoa_numpy.py](../benches/peers/dzoa_numpy.py)) computes what depends on the directions alone for many steps at once.\n",
+        number(&result["floor"]),
+        1.0 / ratio,
+        number(&result["nanoseconds_a_normal"]),
+        number(&result["normals"]),
+        number(&result["products"]),
+        number(&result["differences"]),
+        samples / seconds,
+        gram / seconds,
+        verdict(ratio <= 1.5),
+        samples.min(gram) / seconds,
+        verdict(samples.min(gram) >= 10.0 * seconds),
+    );
+}
+
+fn shapes(text: &mut String, result: &Value) {
+    text.push_str(
+        "\n## Larger shapes\n\nOne inner step of one agent, J = 30, one core; target: at most 1.4 times the floor.\n\n\
+         | loss | N_k | P | microseconds | floor | ratio | |\n| --- | ---: | ---: | ---: | ---: | ---: | --- |\n",
+    );
+    for row in result.as_array().into_iter().flatten() {
+        let (step, floor) = (number(&row["step"]), number(&row["floor"]));
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {:.1} | {:.1} | {:.2} | {} |",
+            row["loss"].as_str().unwrap_or_default(),
+            row["samples"],
+            row["features"],
+            step * 1e6,
+            floor * 1e6,
+            step / floor,
+            verdict(step <= 1.4 * floor)
+        );
+    }
+}
+
+fn sparse(text: &mut String, result: &Value) {
+    let (step, floor) = (number(&result["step"]), number(&result["floor"]));
+    let dense = number(&result["dense_step"]);
+    let _ = write!(
+        text,
+        "\n## a9a, sparse\n\nA fifth of its rows ({} rows, {} columns, {} entries), logistic: one inner step {:.0} microseconds, {:.2} times the \
+         floor with a sparse product (target 1.5: {}), {:.1} times faster than the dense path (target 5: {}).\n",
+        result["rows"],
+        result["features"],
+        result["stored"],
+        step * 1e6,
+        step / floor,
+        verdict(step <= 1.5 * floor),
+        dense / step,
+        verdict(dense >= 5.0 * step)
+    );
+}
+
+fn threads(text: &mut String, result: &Value) {
+    let gain = |name: &str| number(&result[name][0]) / number(&result[name][1]);
+    let _ = write!(
+        text,
+        "\n## Two threads\n\nOne trial with eight agents: {:.2} times as fast as on one thread (target 1.8: {}). Two trials of the paper's \
+         example: {:.2} times (target 1.8: {}).\n",
+        gain("trial"),
+        verdict(gain("trial") >= 1.8),
+        gain("trials"),
+        verdict(gain("trials") >= 1.8)
+    );
+}
+
+fn scaling(text: &mut String, result: &Value) {
+    text.push_str(
+        "\n## Growth\n\nSeconds of a whole run (hinge) along one axis at a time, and the exponent of a line through their logarithms; target: at \
+         most 1.05.\n\n| axis | sizes | seconds | exponent | |\n| --- | --- | --- | ---: | --- |\n",
+    );
+    for row in result.as_array().into_iter().flatten() {
+        let list = |name: &str, digits: usize| {
+            let values = row[name].as_array().cloned().unwrap_or_default();
+            let shown: Vec<String> =
+                values.iter().map(|value| format!("{:.digits$}", number(value))).collect();
+            shown.join(", ")
+        };
+        let exponent = number(&row["exponent"]);
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {exponent:.3} | {} |",
+            row["axis"].as_str().unwrap_or_default(),
+            list("sizes", 0),
+            list("seconds", 4),
+            verdict(exponent <= 1.05)
+        );
+    }
+}
+
+fn memory(text: &mut String, result: &Value) {
+    let megabytes = number(&result["peak_kilobytes"]) / 1024.0;
+    let _ = write!(
+        text,
+        "\n## Memory\n\n{} agents with 20 rows of 100 columns: {megabytes:.0} MB at the peak of the whole process (target 1024: {}).\n",
+        result["agents"],
+        verdict(megabytes < 1024.0)
+    );
+}
+
+fn normals(text: &mut String, result: &Value) {
+    let _ = write!(
+        text,
+        "\n## The directions\n\n{} draws; deviations in standard errors (Kolmogorov and Smirnov: the scaled distance, above 1.95 once in a \
+         thousand).\n\n| check | deviation |\n| --- | ---: |\n",
+        result["draws"]
+    );
+    for (name, deviation) in result["deviations"].as_object().into_iter().flatten() {
+        let _ = writeln!(text, "| {name} | {:.2} |", number(deviation));
+    }
+}
