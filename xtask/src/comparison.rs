@@ -145,7 +145,8 @@ pub fn run(quick: bool) -> Outcome {
         // After every table: what is done stays, should the next one be stopped.
         write(&target, &document)?;
     }
-    Ok(())
+    document.push_str(ESTIMATORS);
+    write(&target, &document)
 }
 
 fn write(path: &Path, text: &str) -> Outcome {
@@ -166,4 +167,11 @@ two-core machine and compare rows of one table only. d-zoa:output ran with one i
 round and its exact finish: its release lies within the same public tolerance of the same point, so that its error \
 is that of any number of inner steps, but its oracle calls and seconds are not. What each algorithm is and needs: \
 [algorithms](algorithms/README.md).
+";
+
+const ESTIMATORS: &str = "
+## The scikit-learn estimators
+
+`LogisticRegression` and `LinearSVC` beside diffprivlib's logistic regression, at total epsilon 1, 4 and 16 on breast cancer: [estimators.md](estimators.md), \
+by `cargo xtask estimators`.
 ";
