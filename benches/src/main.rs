@@ -13,7 +13,7 @@ use dzoa::prelude::*;
 use dzoa::problem::data::Samples;
 use dzoa::problem::least_squares::LeastSquares;
 use serde_json::{Value, json};
-use setting::{Setting, agents, descend};
+use setting::{Setting, agents, agents_of, descend};
 use std::sync::Arc;
 
 /// `dzoa-benches SECTION[=ARGUMENT]...` prints; with `document=FILE numpy=SECONDS,SECONDS` it writes the document, too.
@@ -30,6 +30,7 @@ fn main() {
             "scaling" => scaling(),
             "memory" => memory(),
             "normals" => normals(value),
+            "count" => count(value),
             "document" => {
                 file = Some(value.to_string());
                 continue;
@@ -210,6 +211,22 @@ fn memory() -> Value {
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let kilobytes = peak.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
     json!({ "agents": agents.len(), "peak_kilobytes": kilobytes })
+}
+
+/// A small fixed run, for whoever counts its instructions.
+fn count(run: &str) -> Value {
+    let loss: Arc<dyn Loss> = if run == "squares" { Arc::new(Squared) } else { Arc::new(Logistic) };
+    let setting = Setting { loss, samples: 50, rounds: 2, inner_steps: 10, ..Setting::paper() };
+    let mut problem = setting.problem();
+    if run == "sparse" {
+        for samples in &mut problem.agents {
+            let rows = samples.rows.to_sparse();
+            *samples = Arc::new(Samples::new(rows, samples.targets.clone()).expect("same rows"));
+        }
+    }
+    let mut agents = agents_of(&setting, &problem);
+    let status = one_thread().install(|| simulate(&mut agents, &mut ()));
+    json!(format!("{status:?}"))
 }
 
 /// The directions, judged by 2^LOG2 draws (28 unless said otherwise).

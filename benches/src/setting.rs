@@ -82,6 +82,11 @@ impl Setting {
 
 /// Agents ready to run.
 pub fn agents(setting: &Setting) -> Vec<Agent> {
+    agents_of(setting, &setting.problem())
+}
+
+/// Agents ready to run, with these rows.
+pub fn agents_of(setting: &Setting, problem: &Problem) -> Vec<Agent> {
     let names = (0..setting.agents).map(|k| format!("agent {k}")).collect();
     let streams = Streams::from_seed(1);
     let topology = if setting.agents == 5 { (setting.topology)() } else { Topology::Ring };
@@ -90,15 +95,8 @@ pub fn agents(setting: &Setting) -> Vec<Agent> {
     let settings = Admm { rounds: setting.rounds, ..Admm::default() };
     let inner = vec![setting.inner(); setting.agents];
     let releases = Releases::all(Event::Unprotected, setting.agents);
-    dzoa::simulate::zeroth_order_agents(
-        &setting.problem(),
-        &graph,
-        settings,
-        &inner,
-        releases,
-        &streams,
-    )
-    .expect("the setting is valid")
+    dzoa::simulate::zeroth_order_agents(problem, &graph, settings, &inner, releases, &streams)
+        .expect("the setting is valid")
 }
 
 /// Seconds for one inner step of the first agent.

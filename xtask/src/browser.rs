@@ -11,17 +11,29 @@ pub fn find() -> Outcome {
         println!("{version}");
         return Ok(());
     }
+    install("chromium", "the report's browser test")
+}
+
+/// The same for valgrind.
+pub fn find_valgrind() -> Outcome {
+    match output("valgrind", Command::new("valgrind").arg("--version")) {
+        Ok(_) => Ok(()),
+        Err(_) => install("valgrind", "the count of instructions"),
+    }
+}
+
+fn install(package: &str, needed_by: &str) -> Outcome {
     let debian = std::path::Path::new("/etc/debian_version").exists();
     let is_root = output("id", Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0");
     if debian && is_root {
         step("apt-get update", Command::new("apt-get").args(["update", "--quiet"]))?;
         let mut install = Command::new("apt-get");
         install.env("DEBIAN_FRONTEND", "noninteractive");
-        return step("apt-get install", install.args(["install", "--yes", "--quiet", "chromium"]));
+        return step("apt-get install", install.args(["install", "--yes", "--quiet", package]));
     }
     println!(
-        "no Chromium: the report's browser test will be skipped. Install it (`sudo apt-get install chromium`), or name it \
-         in DZOA_CHROMIUM."
+        "no {package}: {needed_by} will be skipped. Install it (`sudo apt-get install {package}`); a Chromium elsewhere can be \
+         named in DZOA_CHROMIUM."
     );
     Ok(())
 }

@@ -100,6 +100,7 @@ fn test() -> Outcome {
         ]),
     )?;
     browser::find()?;
+    browser::find_valgrind()?;
     // This builds the program, too; `cargo build` would choose other features and build much of it twice.
     // The same generated cases in every run: what fails here fails for everybody, and can be looked at.
     step(

@@ -7,7 +7,7 @@ use crate::commands;
 use crate::commands::run::way_out;
 use crate::config::{External, Mechanism};
 use crate::error::{Error, Result};
-use crate::files::{csv_field, describe, json, output_directory, write_text};
+use crate::files::{csv_field, describe, json, output_directory, write_file};
 use crate::model::{Coefficient, Model};
 use crate::progress::Progress;
 use crate::report::Trace;
@@ -293,7 +293,7 @@ impl Outcome<'_> {
 
     fn write(&self, out: &Path, summary: &Summary, records: &[ValueRecord]) -> Result<()> {
         let trace = self.trace_csv(records);
-        write_text(out, "trace.csv", &trace)?;
+        write_file(out, "trace.csv", &trace)?;
         let names = summary.columns.iter().zip(mean(&summary.coefficients));
         let model = Model {
             sharing: "may be shared: a function of what was exchanged".into(),
@@ -308,11 +308,11 @@ impl Outcome<'_> {
             schema: None,
             privacy: summary.privacy_statement(),
         };
-        write_text(out, "model.json", &json(&model)?)?;
+        write_file(out, "model.json", &json(&model)?)?;
         let trace = Trace::parse(trace.as_bytes(), "trace.csv", &summary.agent_names)?;
-        write_text(out, "report.html", &report::html(summary, &trace, &[])?)?;
+        write_file(out, "report.html", &report::html(summary, &trace, &[])?)?;
         // Last, so that a directory with a summary is a whole run.
-        write_text(out, "summary.json", &json(summary)?)
+        write_file(out, "summary.json", &json(summary)?)
     }
 
     /// trace.csv as of other runs, and the objective at the mean of the agents.

@@ -7,7 +7,7 @@ use crate::agents::{Promise, promise};
 use crate::args::AgentArgs;
 use crate::config::{Config, Mechanism};
 use crate::error::{Error, Result};
-use crate::files::{csv_field, json, model, write_text};
+use crate::files::{csv_field, json, model, write_file};
 use crate::inner::{inner_loop, noise_of_one};
 use crate::instance::Instances;
 use crate::summary::Summary;
@@ -57,13 +57,13 @@ impl Results<'_> {
     ) -> Result<()> {
         let dir = &self.args.state;
         let summary = self.summary(node, problem, charged, end, elapsed)?;
-        write_text(dir, "trace.csv", &self.trace()?)?;
+        write_file(dir, "trace.csv", &self.trace()?)?;
         // The model may be shared: it says nothing that was measured on private rows.
         let mut public = summary.clone();
         for entry in &mut public.privacy {
             (entry.sigma_measured, entry.epsilon_if_measured_noise_were_gaussian) = (None, None);
         }
-        write_text(dir, "model.json", &json(&model(self.config, self.instances, &public))?)?;
+        write_file(dir, "model.json", &json(&model(self.config, self.instances, &public))?)?;
         let agent = node.agent();
         let left: BTreeMap<&str, u64> = node.left().collect();
         let local = serde_json::json!({
@@ -75,8 +75,8 @@ impl Results<'_> {
             "accuracy_on_own_rows": self.own_accuracy(problem, &agent.estimate()),
             "went_on_without": left,
         });
-        write_text(dir, "local.json", &json(&local)?)?;
-        write_text(dir, "summary.json", &json(&summary)?)
+        write_file(dir, "local.json", &json(&local)?)?;
+        write_file(dir, "summary.json", &json(&summary)?)
     }
 
     fn own_accuracy(&self, problem: &Problem, b: &[f64]) -> Option<f64> {
