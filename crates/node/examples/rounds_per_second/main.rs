@@ -1,226 +1,91 @@
-//! Rounds a second of real agents that compute almost nothing (T = 1), against a bare Zenoh exchange of the same
-//! vectors on the same graph with one durable write a round. Both over QUIC with mutual TLS on loopback, five
-//! agents on the paper's graph, one thread each, in one run.
+//! What the network costs, in one run: rounds a second of real agents against a bare Zenoh exchange, fifty
+//! processes on one machine, and the same work in Flower and disropt where they are installed. Prints the
+//! tables of docs/network-performance.md.
 //!
-//!     cargo build --release --workspace --examples && target/release/examples/rounds_per_second
+//!     cargo build --release --workspace --bins --examples && target/release/examples/rounds_per_second
+//!
+//! `bare P` or `agents P` runs one side alone, for a profiler.
 
-use dzoa::agent::Average;
-use dzoa::prelude::*;
-use dzoa::privacy::{Entry, Event};
-use dzoa::problem::synthetic::Synthetic;
-use dzoa::simulate::{Releases, agents};
-use dzoa::streams::Purpose;
-use dzoa_node::certs::{Authority, CertFiles};
-use dzoa_node::drive::drive;
-use dzoa_node::journal::{Journal, JournalFile, Medium, Start};
-use dzoa_node::node::{Node, OnLoss, Settings};
-use dzoa_node::transport::Transport;
-use dzoa_node::wire;
-use dzoa_node::zenoh_link::{LinkSettings, Place, ZenohLink, free_port};
-use std::io::Write;
-use std::path::Path;
-use std::sync::{Arc, Barrier};
-use std::time::{Duration, Instant};
+mod exchange;
+mod fleet;
+mod peers;
 
-const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
+use exchange::{Work, rate};
+
+/// Coefficients, rounds, and repetitions of which the best counts.
+const EXCHANGES: [(usize, u64, usize); 2] = [(10, 1000, 7), (10_000, 150, 7)];
+/// Processes, and their rounds.
+const FLEET: (usize, u64) = (50, 200);
 
 fn main() {
-    println!(
-        "{:>7} {:>7} {:>12} {:>12} {:>12} {:>7}",
-        "P", "rounds", "bare /s", "agents /s", "+ledger /s", "ratio"
-    );
-    for (features, rounds) in [(10, 3000), (10_000, 300)] {
-        let mut best = [0.0_f64; 3];
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let features = || arguments.get(1).and_then(|given| given.parse().ok()).unwrap_or(10);
+    match arguments.first().map(String::as_str) {
+        Some("bare") => println!("{:.0} rounds/s", rate(300, features(), Work::Bare)),
+        Some("agents") => println!("{:.0} rounds/s", rate(300, features(), Work::Agents)),
+        _ => {
+            let agents = exchanges();
+            processes();
+            others(agents);
+        }
+    }
+}
+
+/// Five agents that compute almost nothing (T = 1), against a bare exchange of the same vectors on the same
+/// graph with one durable write a round; both over QUIC with mutual TLS on loopback. Returns the agents' rate
+/// with the fewest coefficients.
+fn exchanges() -> f64 {
+    println!("| coefficients | bare exchange, rounds/s | agents, rounds/s | ratio |");
+    println!("| ---: | ---: | ---: | ---: |");
+    let mut first = None;
+    for (features, rounds, repetitions) in EXCHANGES {
+        let (mut bare, mut agents) = (0.0_f64, 0.0_f64);
         // Alternating, and the best of each: a busy moment then hits none alone.
-        for _ in 0..3 {
-            best[0] = best[0].max(rate(rounds, features, &bare));
-            best[1] = best[1].max(rate(rounds, features, &|job| real(job, false)));
-            best[2] = best[2].max(rate(rounds, features, &|job| real(job, true)));
+        for _ in 0..repetitions {
+            bare = bare.max(rate(rounds, features, Work::Bare));
+            agents = agents.max(rate(rounds, features, Work::Agents));
         }
-        let [bare, agents, ledger] = best;
-        println!(
-            "{features:>7} {rounds:>7} {bare:>12.0} {agents:>12.0} {ledger:>12.0} {:>7.2}",
-            agents / bare
-        );
+        println!("| {features} | {bare:.0} | {agents:.0} | {:.2} |", agents / bare);
+        first.get_or_insert(agents);
+    }
+    first.unwrap_or_default()
+}
+
+fn processes() {
+    let (agents, rounds) = FLEET;
+    println!("\n| processes of `dzoa` | |");
+    println!("| --- | ---: |");
+    match fleet::fleet(agents, rounds) {
+        Err(why) => println!("| {agents} agents, {rounds} rounds | {why} |"),
+        Ok(fleet) => {
+            println!(
+                "| {agents} agents, {rounds} rounds: certificates to report | {:.1} s |",
+                fleet.seconds
+            );
+            println!("| the slowest agent's own time | {:.1} s |", fleet.running);
+            println!("| most memory of one agent | {:.0} MB |", fleet.largest);
+            println!("| most memory of all at one time | {:.0} MB |", fleet.together);
+        }
+    }
+    match fleet::idle() {
+        Err(why) => println!("| an agent that waits for its neighbours | {why} |"),
+        Ok(memory) => println!("| an agent that waits for its neighbours | {memory:.0} MB |"),
     }
 }
 
-/// What one of the five does.
-struct Job<'a> {
-    k: usize,
-    rounds: u64,
-    features: usize,
-    dir: &'a Path,
-    link: ZenohLink,
-    met: &'a Barrier,
-}
-
-fn graph() -> Graph {
-    let names = NAMES.map(String::from).to_vec();
-    Graph::from_edges(names, &[(0, 1), (1, 2), (2, 3), (3, 4), (4, 0), (1, 3)])
-        .expect("a connected graph")
-}
-
-/// Rounds a second, from when all have met to when the last has done its rounds.
-fn rate(rounds: u64, features: usize, work: &(dyn Fn(Job<'_>) -> Duration + Sync)) -> f64 {
-    let dir = tempfile::tempdir().expect("a temporary directory");
-    let held = NAMES.map(|_| free_port("127.0.0.1").expect("a free port"));
-    let places: Vec<Place> = (NAMES.iter().zip(&held).enumerate())
-        .map(|(index, (name, socket))| {
-            let address = socket.local_addr().expect("a bound socket").to_string();
-            Place { index, name: name.to_string(), address }
-        })
-        .collect();
-    drop(held);
-    let authority = Authority::new("bench").expect("an authority");
-    authority.write(dir.path()).expect("written");
-    for name in NAMES {
-        let identity = authority.issue(name, "127.0.0.1", time::Duration::days(1)).expect("issued");
-        identity.write(dir.path()).expect("written");
-    }
-    let (graph, met) = (graph(), Barrier::new(NAMES.len()));
-    let slowest = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..NAMES.len())
-            .map(|k| {
-                let settings = LinkSettings {
-                    own: places[k].clone(),
-                    listen: None,
-                    neighbours: graph.neighbours(k).iter().map(|&l| places[l].clone()).collect(),
-                    certs: CertFiles::of(dir.path(), NAMES[k]),
-                    longest_frame: wire::longest(features),
-                };
-                let (dir, met) = (dir.path(), &met);
-                scope.spawn(move || {
-                    let mut link = ZenohLink::open(&settings).expect("links");
-                    meet(&mut link, graph_neighbours(k).len(), &graph_neighbours(k));
-                    work(Job { k, rounds, features, dir, link, met })
-                })
-            })
-            .collect();
-        threads.into_iter().map(|thread| thread.join().expect("no panic")).max()
-    });
-    rounds as f64 / slowest.unwrap_or_default().as_secs_f64()
-}
-
-fn graph_neighbours(k: usize) -> Vec<usize> {
-    graph().neighbours(k).to_vec()
-}
-
-/// Says hello until everybody has been heard, and a little longer for those who have not.
-fn meet(link: &mut ZenohLink, count: usize, neighbours: &[usize]) {
-    let mut heard = std::collections::BTreeSet::new();
-    let mut extra = 20;
-    while heard.len() < count || extra > 0 {
-        extra -= i32::from(heard.len() == count);
-        for &to in neighbours {
-            let _ = link.send(to, b"hello".to_vec());
-        }
-        if let Some((from, _)) = link.receive(Duration::from_millis(100)) {
-            heard.insert(from);
+/// Five nodes, ten coefficients, communication only.
+fn others(agents: f64) {
+    println!("\n| program | rounds/s | dzoa's agents to it |");
+    println!("| --- | ---: | ---: |");
+    println!("| dzoa: 5 agents, journal, ledger, mutual TLS | {agents:.0} | 1 |");
+    let others = [
+        ("Flower's simulation: 5 clients, a server, no disk, no TLS", peers::flower()),
+        ("disropt over MPI: 5 nodes, the same graph, no disk, no TLS", peers::disropt()),
+    ];
+    for (what, rate) in others {
+        match rate {
+            Ok(rate) => println!("| {what} | {rate:.1} | {:.1} |", agents / rate),
+            Err(why) => println!("| {what} | {why} | |"),
         }
     }
-}
-
-/// The bare exchange: one durable write, the vector to every neighbour, the vectors of all of them.
-fn bare(mut job: Job<'_>) -> Duration {
-    let neighbours = graph_neighbours(job.k);
-    let mut log = JournalFile::open(&job.dir.join(format!("{}.log", NAMES[job.k]))).expect("a log");
-    job.met.wait();
-    let begun = Instant::now();
-    let mut early: Vec<usize> = Vec::new();
-    let mut vector = vec![0; 8 * job.features];
-    for round in 1..=job.rounds {
-        vector[..8].copy_from_slice(&round.to_le_bytes());
-        log.append(&vector).expect("a durable write");
-        for &to in &neighbours {
-            job.link.send(to, vector.clone()).expect("sent");
-        }
-        let mut waiting = neighbours.clone();
-        waiting.retain(|from| !early.contains(from));
-        early.clear();
-        while !waiting.is_empty() {
-            let Some((from, frame)) = job.link.receive(Duration::from_secs(10)) else {
-                panic!("a vector of round {round} was lost")
-            };
-            // Greetings may still be on their way.
-            if frame.len() == vector.len() {
-                match frame[..8] == vector[..8] {
-                    true => waiting.retain(|waiting| *waiting != from),
-                    false => early.push(from),
-                }
-            }
-        }
-    }
-    let elapsed = begun.elapsed();
-    // Whoever leaves first takes its last vectors along.
-    job.met.wait();
-    elapsed
-}
-
-/// Real agents: journal, frames, repetition and all; with the ledger's file, or without.
-fn real(mut job: Job<'_>, ledger: bool) -> Duration {
-    let data = Synthetic { agents: 5, samples: 2, features: job.features, ..Default::default() };
-    let streams = Streams::from_seed(1);
-    let drawn = data.draw(Squared.targets(), &mut streams.rng(Purpose::Data, "", 0));
-    let problem = Problem {
-        loss: Arc::new(Squared),
-        regularizer: Regularizer::None,
-        eta: 0.0,
-        scale: Scale::Mean,
-        intercept: false,
-        agents: drawn.into_iter().map(Arc::new).collect(),
-    };
-    let inner =
-        ZerothOrder { inner_steps: 1, directions: 1, alpha0_times_r: 1e-6, ..Default::default() };
-    let settings = Admm { rounds: job.rounds, ..Admm::default() };
-    let releases = Releases { average: Average::None, ..Releases::all(Event::Unprotected, 5) };
-    let all = agents(&problem, &graph(), settings, releases, &streams, |_| Box::new(inner));
-    let agent = all.expect("agents").swap_remove(job.k);
-    let medium =
-        JournalFile::open(&job.dir.join(format!("{}.journal", NAMES[job.k]))).expect("a journal");
-    let start = || {
-        Ok(Start {
-            journal: 1,
-            network: [0; 32],
-            agent: NAMES[job.k].into(),
-            rows: String::new(),
-            key: streams.key(),
-            ledger_entries: 0,
-            ledger_head: String::new(),
-        })
-    };
-    let opened = Journal::open(Box::new(medium), start).expect("a journal");
-    let mut file =
-        std::fs::File::create(job.dir.join(format!("{}.ledger", NAMES[job.k]))).expect("a ledger");
-    let keep = move |entry: &Entry| {
-        if ledger {
-            let line = serde_json::to_string(entry).map_err(|error| error.to_string())?;
-            writeln!(file, "{line}")
-                .and_then(|()| file.sync_data())
-                .map_err(|error| error.to_string())?;
-        }
-        Ok(())
-    };
-    let settings = Settings {
-        network: [0; 32],
-        program: "bench".into(),
-        names: NAMES.map(String::from).to_vec(),
-        patience: Duration::from_secs(60),
-        on_loss: OnLoss::Stop,
-        round_limit: None,
-        lag: 0,
-        linger: Duration::from_secs(5),
-    };
-    job.met.wait();
-    let begun = Instant::now();
-    let mut done = Duration::ZERO;
-    let mut node =
-        Node::new(agent, opened, settings, Box::new(keep), job.link.now()).expect("a node");
-    let mut watch = |node: &mut Node, _| {
-        if node.agent().rounds_done() == job.rounds && done.is_zero() {
-            done = begun.elapsed();
-        }
-    };
-    drive(&mut node, &mut job.link, &mut watch, &|| false).expect("no failure");
-    done
 }
