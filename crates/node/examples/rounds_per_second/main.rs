@@ -13,7 +13,7 @@ mod peers;
 use exchange::{Work, rate};
 
 /// Coefficients, rounds, and repetitions of which the best counts.
-const EXCHANGES: [(usize, u64, usize); 2] = [(10, 1000, 7), (10_000, 150, 7)];
+const EXCHANGES: [(usize, u64, usize); 2] = [(10, 2000, 7), (10_000, 300, 7)];
 /// Processes, and their rounds.
 const FLEET: (usize, u64) = (50, 200);
 
