@@ -214,10 +214,11 @@ impl Agent {
             let got = beta.len();
             return Err(ProtocolError::WrongDimension { from, round, got, expected });
         }
-        if !beta.iter().all(|value| value.is_finite()) {
+        let norm = norm(&beta);
+        // A finite norm has finite entries only: no second look is needed.
+        if !norm.is_finite() && !beta.iter().all(|value| value.is_finite()) {
             return Err(ProtocolError::NonFinite { from, round });
         }
-        let norm = norm(&beta);
         if norm > self.largest_norm {
             let limit = self.largest_norm;
             return Err(ProtocolError::HugeNorm { from, round, norm, limit });

@@ -92,6 +92,8 @@ impl<T> Deref for Durable<T> {
 pub struct Journal {
     medium: Box<dyn Medium>,
     bytes: u64,
+    /// The last record: its memory is used again.
+    buffer: Vec<u8>,
 }
 
 impl Journal {
@@ -109,7 +111,7 @@ impl Journal {
         if cut > 0 {
             medium.truncate(whole as u64)?;
         }
-        let mut journal = Self { medium, bytes: whole as u64 };
+        let mut journal = Self { medium, bytes: whole as u64, buffer: Vec::new() };
         let first = if records.is_empty() {
             let first = start()?;
             journal.append(&Record::Start(first.clone()))?;
@@ -140,9 +142,9 @@ impl Journal {
     }
 
     fn append(&mut self, record: &Record) -> Result<(), JournalError> {
-        let bytes = record.encode();
-        self.medium.append(&bytes)?;
-        self.bytes += bytes.len() as u64;
+        record.encode(&mut self.buffer);
+        self.medium.append(&self.buffer)?;
+        self.bytes += self.buffer.len() as u64;
         Ok(())
     }
 }

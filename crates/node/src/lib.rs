@@ -4,6 +4,7 @@
 //! date; it knows neither socket nor clock. [`journal`] is what it must not forget, [`wire`] what it says,
 //! [`transport::Transport`] how that travels, and [`drive`] moves frames between the two.
 
+mod aside;
 pub mod certs;
 pub mod drive;
 pub mod journal;

@@ -5,9 +5,10 @@
 //! before the first byte of it is sent. Everything is repeated until the other side says that it has it, so
 //! that loss, duplication, reordering and restarts change nothing but the time it takes.
 
+use crate::aside::Aside;
 use crate::journal::{Durable, Journal, JournalError, Opened, Record};
 use crate::peer::{Peer, SLOWEST_RESEND};
-use crate::wire::{self, Body, Frame};
+use crate::wire::{self, Body, Frame, Parcel};
 use dzoa::agent::{
     Agent, CannotLeave, CannotResume, Envelope, Input, Inputs, LARGEST_NORM, Message, Output, Past,
     ProtocolError,
@@ -145,7 +146,9 @@ pub struct Node {
     pub(crate) refusals: Vec<Refusal>,
     pub(crate) stats: Stats,
     journal: Journal,
-    keep_entry: KeepEntry,
+    /// The ledger. An entry that is only there is found again by the round that is computed again, and one that
+    /// is only in the journal is told to the ledger at the next start: so both wait for the disk at one time.
+    keeper: Aside<Entry>,
     work: Workspace,
     charged: Option<Entry>,
     taken: Vec<Inputs>,
@@ -169,7 +172,7 @@ impl Node {
         mut agent: Agent,
         opened: Opened,
         settings: Settings,
-        keep_entry: KeepEntry,
+        mut keep_entry: KeepEntry,
         now: Duration,
     ) -> Result<Self, NodeError> {
         agent.allow_lag(if settings.round_limit.is_some() { settings.lag } else { 0 });
@@ -186,7 +189,7 @@ impl Node {
             refusals: Vec::new(),
             stats: Stats::default(),
             journal: opened.journal,
-            keep_entry,
+            keeper: Aside::new(move |entry| keep_entry(&entry)),
             work: Workspace::default(),
             charged: None,
             taken: Vec::new(),
@@ -219,7 +222,8 @@ impl Node {
                     let past = kept.past().ok_or(JournalError::Unreadable { index: 0 })?;
                     let entry = past.entry.clone();
                     self.agent.resume(past)?;
-                    (self.keep_entry)(&entry).map_err(NodeError::Ledger)?;
+                    self.keeper.begin(entry);
+                    self.keeper.finish().map_err(NodeError::Ledger)?;
                     self.recollect(now);
                 }
             }
@@ -348,7 +352,7 @@ impl Node {
                     self.agent.compute(&mut self.work);
                 }
                 Output::Persist(entry) => {
-                    (self.keep_entry)(&entry).map_err(NodeError::Ledger)?;
+                    self.keeper.begin(entry.clone());
                     self.charged = Some(entry);
                 }
                 Output::Completed(inputs) => {
@@ -365,6 +369,7 @@ impl Node {
                         Message::Average(_) => None,
                     });
                     let durable = self.commit(past, envelope)?;
+                    self.keeper.finish().map_err(NodeError::Ledger)?;
                     self.round_since = now();
                     self.limit_at =
                         self.round_since + self.settings.round_limit.unwrap_or_default();
@@ -372,6 +377,8 @@ impl Node {
                     self.send_newest(self.round_since);
                 }
                 Output::Done(status) => {
+                    // What was charged is kept even where nothing came of it.
+                    self.keeper.finish().map_err(NodeError::Ledger)?;
                     if !self.taken.is_empty() {
                         self.commit(None, ())?;
                     }
@@ -383,8 +390,8 @@ impl Node {
     }
 
     fn commit<T>(&mut self, past: Option<Past>, about: T) -> Result<Durable<T>, NodeError> {
-        let inputs = self.taken.drain(..).map(|inputs| (&inputs).into()).collect();
-        let record = Record::Round { inputs, past: past.as_ref().map(Into::into) };
+        let inputs = self.taken.drain(..).map(Into::into).collect();
+        let record = Record::Round { inputs, past: past.map(Into::into) };
         Ok(self.journal.commit(&record, about)?)
     }
 
@@ -532,11 +539,13 @@ impl Node {
 
     /// Sends the newest vector to everybody.
     fn send_newest(&mut self, now: Duration) {
-        let Some(newest) = self.recent.back().cloned() else { return };
+        let Some(newest) = self.recent.back() else { return };
+        // The vector is the same for all: only what is around it differs.
+        let parcel = Parcel::new(newest);
         for position in 0..self.peers.len() {
             if self.peers[position].left.is_none() {
-                let frame = self.frame(position, Body::Note).with_vector(&newest);
-                self.post(position, &frame);
+                let frame = self.frame(position, Body::Note);
+                self.post(position, frame.encode_with(&parcel));
                 self.peers[position].spoke(now);
                 self.peers[position].progress(now);
             }
@@ -546,11 +555,13 @@ impl Node {
     /// Sends again what a neighbour misses, or a sign of life.
     fn repeat(&mut self, position: usize, now: Duration) {
         let needs = self.peers[position].needs;
-        let missed: Vec<Durable<Envelope>> =
-            self.recent.iter().filter(|envelope| envelope.round >= needs).cloned().collect();
-        for envelope in &missed {
-            let frame = self.frame(position, Body::Note).with_vector(envelope);
-            self.post(position, &frame);
+        let missed: Vec<Parcel> = (self.recent.iter())
+            .filter(|envelope| envelope.round >= needs)
+            .map(Parcel::new)
+            .collect();
+        for parcel in &missed {
+            let frame = self.frame(position, Body::Note);
+            self.post(position, frame.encode_with(parcel));
             self.stats.repeated += 1;
         }
         if missed.is_empty() {
@@ -569,7 +580,7 @@ impl Node {
 
     fn say(&mut self, position: usize, body: Body) {
         let frame = self.frame(position, body);
-        self.post(position, &frame);
+        self.post(position, frame.encode());
     }
 
     fn frame(&self, position: usize, body: Body) -> Frame {
@@ -585,8 +596,7 @@ impl Node {
         }
     }
 
-    fn post(&mut self, position: usize, frame: &Frame) {
-        let bytes = frame.encode();
+    fn post(&mut self, position: usize, bytes: Vec<u8>) {
         self.stats.sent.0 += 1;
         self.stats.sent.1 += bytes.len() as u64;
         self.outgoing.push((self.peers[position].index, bytes));

@@ -25,7 +25,7 @@ const LONGEST_REASON: usize = 400;
 
 /// A message between two neighbours.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Frame {
+pub struct Frame<B = Body> {
     /// Digest of the network file.
     pub network: [u8; 32],
     /// Version of the program.
@@ -39,7 +39,7 @@ pub struct Frame {
     /// The first vector of the receiver's that the sender misses.
     pub needs: u64,
     /// What is said.
-    pub body: Body,
+    pub body: B,
 }
 
 /// What is said.
@@ -64,6 +64,15 @@ pub enum Body {
         /// The first round without.
         round: u64,
     },
+}
+
+/// [`Body`] up to the values, which are the last thing in a frame: eight bytes each, copied all at once.
+#[derive(Serialize, Deserialize)]
+enum Head {
+    Note,
+    Vector { round: u64, count: usize },
+    Bye { reason: String },
+    Left { round: u64 },
 }
 
 /// Bytes that are no frame.
@@ -100,20 +109,21 @@ pub fn longest(features: usize) -> usize {
 }
 
 impl Frame {
-    /// A frame with a vector: only one that is durable at its sender.
-    pub fn with_vector(mut self, envelope: &Durable<Envelope>) -> Self {
-        let values = envelope.message.values().to_vec();
-        self.body = Body::Vector { round: envelope.round, values };
-        self
-    }
-
     /// The bytes.
     pub fn encode(&self) -> Vec<u8> {
-        let mut bytes = MAGIC.to_vec();
-        bytes.push(FORMAT);
-        let mut bytes = postcard::to_extend(self, bytes).expect("a frame is plain data");
-        bytes.extend(crc32fast::hash(&bytes).to_le_bytes());
-        bytes
+        let mut bytes = begun(0);
+        bytes = postcard::to_extend(self, bytes).expect("a frame is plain data");
+        sealed(bytes)
+    }
+
+    /// The bytes of this frame with a vector as its body.
+    pub fn encode_with(self, parcel: &Parcel) -> Vec<u8> {
+        let Parcel { round, values } = parcel;
+        let head = self.with(Head::Vector { round: *round, count: values.len() / 8 });
+        let bytes = postcard::to_extend(&head, begun(values.len()));
+        let mut bytes = bytes.expect("a frame is plain data");
+        bytes.extend_from_slice(values);
+        sealed(bytes)
     }
 
     /// A frame from bytes that may be anything. Never panics, and never allocates more than it was given.
@@ -131,10 +141,61 @@ impl Frame {
         if crc32fast::hash(inner) != u32::from_le_bytes(*checksum) {
             return Err(DecodeError::Checksum);
         }
-        match postcard::take_from_bytes(body) {
-            Ok((frame, [])) => Ok(frame),
-            _ => Err(DecodeError::Malformed),
+        let (head, rest): (Frame<Head>, &[u8]) =
+            postcard::take_from_bytes(body).map_err(|_| DecodeError::Malformed)?;
+        let (body, rest) = match &head.body {
+            Head::Vector { round, count } => {
+                let length = count.checked_mul(8).ok_or(DecodeError::Malformed)?;
+                let (values, rest) = rest.split_at_checked(length).ok_or(DecodeError::Malformed)?;
+                let (eights, _) = values.as_chunks();
+                let values = eights.iter().map(|eight| f64::from_le_bytes(*eight)).collect();
+                (Body::Vector { round: *round, values }, rest)
+            }
+            Head::Note => (Body::Note, rest),
+            Head::Bye { reason } => (Body::Bye { reason: reason.clone() }, rest),
+            Head::Left { round } => (Body::Left { round: *round }, rest),
+        };
+        if rest.is_empty() { Ok(head.with(body)) } else { Err(DecodeError::Malformed) }
+    }
+}
+
+impl<B> Frame<B> {
+    /// The same with another body.
+    fn with<C>(self, body: C) -> Frame<C> {
+        let Self { network, program, from, to, round, needs, .. } = self;
+        Frame { network, program, from, to, round, needs, body }
+    }
+}
+
+/// The start of a frame, with room for so many bytes of values.
+fn begun(values: usize) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(AROUND + BESIDE_VECTOR + values);
+    bytes.extend_from_slice(MAGIC);
+    bytes.push(FORMAT);
+    bytes
+}
+
+fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
+    bytes.extend(crc32fast::hash(&bytes).to_le_bytes());
+    bytes
+}
+
+/// A vector as it lies in frames, made once for all neighbours: only of one that is durable at its sender.
+pub struct Parcel {
+    round: u64,
+    /// Eight bytes each.
+    values: Vec<u8>,
+}
+
+impl Parcel {
+    /// The vector of an envelope.
+    pub fn new(envelope: &Durable<Envelope>) -> Self {
+        let given = envelope.message.values();
+        let mut values = vec![0; 8 * given.len()];
+        for (eight, value) in values.chunks_exact_mut(8).zip(given.iter()) {
+            eight.copy_from_slice(&value.to_le_bytes());
         }
+        Self { round: envelope.round, values }
     }
 }
 

@@ -6,6 +6,7 @@ use common::{K, ROUNDS, World, expected};
 use dzoa::trace::Status;
 use dzoa_node::memory::{Partition, Weather};
 use dzoa_node::node::End;
+use dzoa_node::transport::Transport;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use std::time::Duration;
@@ -83,11 +84,16 @@ fn agents_killed_at_any_moment_send_the_same_vectors_and_charge_once() {
                 let k = rng.random_range(0..K);
                 if let Some(mut node) = world.nodes[k].take() {
                     kills += 1;
-                    // Sometimes after it has computed and kept, before anything has left.
+                    // Sometimes after it has computed and kept, before anything has left, and sometimes right
+                    // after that.
                     if rng.random_bool(0.5) {
                         let now = world.network.now();
                         node.work(|| now).unwrap();
-                        node.outgoing();
+                        let sent = node.outgoing();
+                        if rng.random_bool(0.5) {
+                            let mut endpoint = world.network.endpoint(k);
+                            sent.into_iter().for_each(|(to, f)| endpoint.send(to, f).unwrap());
+                        }
                     }
                     restart[k] = Some(world.network.now() + seconds(rng.random_range(0.0..3.0)));
                 }

@@ -196,5 +196,12 @@ pub enum ProtocolError {
 
 /// The Euclidean norm, infinite where a square is not finite.
 pub(crate) fn norm(values: &[f64]) -> f64 {
-    values.iter().map(|value| value * value).sum::<f64>().sqrt()
+    // In lanes: one sum would wait for itself at every entry.
+    let (lanes, rest) = values.as_chunks::<8>();
+    let mut sums = [0.0; 8];
+    for lane in lanes {
+        sums.iter_mut().zip(lane).for_each(|(sum, value)| *sum += value * value);
+    }
+    let rest: f64 = rest.iter().map(|value| value * value).sum();
+    (sums.iter().sum::<f64>() + rest).sqrt()
 }

@@ -3,7 +3,8 @@
 use super::JournalError;
 use dzoa::agent::{Counters, Inputs, Past};
 use dzoa::privacy::{Entry, Sealed};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::sync::Arc;
 
 /// Length and checksum in front of a record.
 const HEAD: usize = 8;
@@ -52,7 +53,7 @@ pub enum Record {
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct KeptInputs {
     round: u64,
-    vectors: Vec<(usize, u64, Vec<f64>)>,
+    vectors: Vec<(usize, u64, Values)>,
 }
 
 /// [`Past`] at rest.
@@ -68,29 +69,44 @@ pub struct Kept {
     clipped: u64,
 }
 
-impl From<&Inputs> for KeptInputs {
-    fn from(inputs: &Inputs) -> Self {
+/// Shared values, which lie in the file as a list of numbers.
+#[derive(Clone, PartialEq)]
+struct Values(Arc<[f64]>);
+
+impl Serialize for Values {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter())
+    }
+}
+
+impl<'de> Deserialize<'de> for Values {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Vec::deserialize(deserializer).map(|values| Self(values.into()))
+    }
+}
+
+impl From<Inputs> for KeptInputs {
+    fn from(inputs: Inputs) -> Self {
         let vectors =
-            inputs.vectors.iter().map(|(from, round, beta)| (*from, *round, beta.to_vec()));
+            inputs.vectors.into_iter().map(|(from, round, beta)| (from, round, Values(beta)));
         Self { round: inputs.round, vectors: vectors.collect() }
     }
 }
 
 impl From<KeptInputs> for Inputs {
     fn from(kept: KeptInputs) -> Self {
-        let vectors =
-            kept.vectors.into_iter().map(|(from, round, beta)| (from, round, beta.into()));
+        let vectors = kept.vectors.into_iter().map(|(from, round, beta)| (from, round, beta.0));
         Self { round: kept.round, vectors: vectors.collect() }
     }
 }
 
-impl From<&Past> for Kept {
-    fn from(past: &Past) -> Self {
+impl From<Past> for Kept {
+    fn from(past: Past) -> Self {
         let Counters { oracle_calls, step_raised, finished_exactly, clipped } = past.counters;
         Self {
             entry: serde_json::to_string(&past.entry).expect("an entry is plain data"),
-            release: past.release.clone(),
-            memory: past.memory.clone(),
+            release: past.release,
+            memory: past.memory,
             oracle_calls,
             step_raised,
             finished_exactly,
@@ -118,13 +134,16 @@ impl KeptInputs {
 }
 
 impl Record {
-    pub(super) fn encode(&self) -> Vec<u8> {
-        let content = postcard::to_stdvec(self).expect("a record is plain data");
-        let mut bytes = Vec::with_capacity(HEAD + content.len());
-        bytes.extend((content.len() as u32).to_le_bytes());
-        bytes.extend(checksum(&content).to_le_bytes());
-        bytes.extend(content);
-        bytes
+    /// The bytes of it, in place of what is in the buffer.
+    pub(super) fn encode(&self, buffer: &mut Vec<u8>) {
+        let mut bytes = std::mem::take(buffer);
+        bytes.clear();
+        bytes.extend_from_slice(&[0; HEAD]);
+        let mut bytes = postcard::to_extend(self, bytes).expect("a record is plain data");
+        let (head, content) = bytes.split_at_mut(HEAD);
+        head[..4].copy_from_slice(&(content.len() as u32).to_le_bytes());
+        head[4..].copy_from_slice(&checksum(content).to_le_bytes());
+        *buffer = bytes;
     }
 }
 

@@ -1,8 +1,4 @@
-//! Rounds a second of real agents that compute almost nothing (T = 1), against a bare Zenoh exchange of the same
-//! vectors on the same graph with one durable write a round. Both over QUIC with mutual TLS on loopback, five
-//! agents on the paper's graph, one thread each, in one run.
-//!
-//!     cargo build --release --workspace --examples && target/release/examples/rounds_per_second
+//! Rounds a second of five agents on the paper's graph: a bare exchange of vectors, and real agents.
 
 use dzoa::agent::Average;
 use dzoa::prelude::*;
@@ -24,27 +20,6 @@ use std::time::{Duration, Instant};
 
 const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
 
-fn main() {
-    println!(
-        "{:>7} {:>7} {:>12} {:>12} {:>12} {:>7}",
-        "P", "rounds", "bare /s", "agents /s", "+ledger /s", "ratio"
-    );
-    for (features, rounds) in [(10, 3000), (10_000, 300)] {
-        let mut best = [0.0_f64; 3];
-        // Alternating, and the best of each: a busy moment then hits none alone.
-        for _ in 0..3 {
-            best[0] = best[0].max(rate(rounds, features, &bare));
-            best[1] = best[1].max(rate(rounds, features, &|job| real(job, false)));
-            best[2] = best[2].max(rate(rounds, features, &|job| real(job, true)));
-        }
-        let [bare, agents, ledger] = best;
-        println!(
-            "{features:>7} {rounds:>7} {bare:>12.0} {agents:>12.0} {ledger:>12.0} {:>7.2}",
-            agents / bare
-        );
-    }
-}
-
 /// What one of the five does.
 struct Job<'a> {
     k: usize,
@@ -61,8 +36,17 @@ fn graph() -> Graph {
         .expect("a connected graph")
 }
 
+/// What the five do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// One durable write, the vector to every neighbour, the vectors of all of them.
+    Bare,
+    /// What `dzoa agent` does: journal, ledger, frames, repetition and all.
+    Agents,
+}
+
 /// Rounds a second, from when all have met to when the last has done its rounds.
-fn rate(rounds: u64, features: usize, work: &(dyn Fn(Job<'_>) -> Duration + Sync)) -> f64 {
+pub fn rate(rounds: u64, features: usize, work: Work) -> f64 {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let held = NAMES.map(|_| free_port("127.0.0.1").expect("a free port"));
     let places: Vec<Place> = (NAMES.iter().zip(&held).enumerate())
@@ -93,7 +77,11 @@ fn rate(rounds: u64, features: usize, work: &(dyn Fn(Job<'_>) -> Duration + Sync
                 scope.spawn(move || {
                     let mut link = ZenohLink::open(&settings).expect("links");
                     meet(&mut link, graph_neighbours(k).len(), &graph_neighbours(k));
-                    work(Job { k, rounds, features, dir, link, met })
+                    let job = Job { k, rounds, features, dir, link, met };
+                    match work {
+                        Work::Bare => bare(job),
+                        Work::Agents => real(job),
+                    }
                 })
             })
             .collect();
@@ -157,8 +145,8 @@ fn bare(mut job: Job<'_>) -> Duration {
     elapsed
 }
 
-/// Real agents: journal, frames, repetition and all; with the ledger's file, or without.
-fn real(mut job: Job<'_>, ledger: bool) -> Duration {
+/// Real agents: journal, ledger, frames, repetition and all.
+fn real(mut job: Job<'_>) -> Duration {
     let data = Synthetic { agents: 5, samples: 2, features: job.features, ..Default::default() };
     let streams = Streams::from_seed(1);
     let drawn = data.draw(Squared.targets(), &mut streams.rng(Purpose::Data, "", 0));
@@ -193,13 +181,8 @@ fn real(mut job: Job<'_>, ledger: bool) -> Duration {
     let mut file =
         std::fs::File::create(job.dir.join(format!("{}.ledger", NAMES[job.k]))).expect("a ledger");
     let keep = move |entry: &Entry| {
-        if ledger {
-            let line = serde_json::to_string(entry).map_err(|error| error.to_string())?;
-            writeln!(file, "{line}")
-                .and_then(|()| file.sync_data())
-                .map_err(|error| error.to_string())?;
-        }
-        Ok(())
+        let line = serde_json::to_string(entry).map_err(|error| error.to_string())?;
+        writeln!(file, "{line}").and_then(|()| file.sync_data()).map_err(|error| error.to_string())
     };
     let settings = Settings {
         network: [0; 32],

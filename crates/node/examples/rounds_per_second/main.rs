@@ -1,0 +1,91 @@
+//! What the network costs, in one run: rounds a second of real agents against a bare Zenoh exchange, fifty
+//! processes on one machine, and the same work in Flower and disropt where they are installed. Prints the
+//! tables of docs/network-performance.md.
+//!
+//!     cargo build --release --workspace --bins --examples && target/release/examples/rounds_per_second
+//!
+//! `bare P` or `agents P` runs one side alone, for a profiler.
+
+mod exchange;
+mod fleet;
+mod peers;
+
+use exchange::{Work, rate};
+
+/// Coefficients, rounds, and repetitions of which the best counts.
+const EXCHANGES: [(usize, u64, usize); 2] = [(10, 2000, 7), (10_000, 300, 7)];
+/// Processes, and their rounds.
+const FLEET: (usize, u64) = (50, 200);
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let features = || arguments.get(1).and_then(|given| given.parse().ok()).unwrap_or(10);
+    match arguments.first().map(String::as_str) {
+        Some("bare") => println!("{:.0} rounds/s", rate(300, features(), Work::Bare)),
+        Some("agents") => println!("{:.0} rounds/s", rate(300, features(), Work::Agents)),
+        _ => {
+            let agents = exchanges();
+            processes();
+            others(agents);
+        }
+    }
+}
+
+/// Five agents that compute almost nothing (T = 1), against a bare exchange of the same vectors on the same
+/// graph with one durable write a round; both over QUIC with mutual TLS on loopback. Returns the agents' rate
+/// with the fewest coefficients.
+fn exchanges() -> f64 {
+    println!("| coefficients | bare exchange, rounds/s | agents, rounds/s | ratio |");
+    println!("| ---: | ---: | ---: | ---: |");
+    let mut first = None;
+    for (features, rounds, repetitions) in EXCHANGES {
+        let (mut bare, mut agents) = (0.0_f64, 0.0_f64);
+        // Alternating, and the best of each: a busy moment then hits none alone.
+        for _ in 0..repetitions {
+            bare = bare.max(rate(rounds, features, Work::Bare));
+            agents = agents.max(rate(rounds, features, Work::Agents));
+        }
+        println!("| {features} | {bare:.0} | {agents:.0} | {:.2} |", agents / bare);
+        first.get_or_insert(agents);
+    }
+    first.unwrap_or_default()
+}
+
+fn processes() {
+    let (agents, rounds) = FLEET;
+    println!("\n| processes of `dzoa` | |");
+    println!("| --- | ---: |");
+    match fleet::fleet(agents, rounds) {
+        Err(why) => println!("| {agents} agents, {rounds} rounds | {why} |"),
+        Ok(fleet) => {
+            println!(
+                "| {agents} agents, {rounds} rounds: certificates to report | {:.1} s |",
+                fleet.seconds
+            );
+            println!("| the slowest agent's own time | {:.1} s |", fleet.running);
+            println!("| most memory of one agent | {:.0} MB |", fleet.largest);
+            println!("| most memory of all at one time | {:.0} MB |", fleet.together);
+        }
+    }
+    match fleet::idle() {
+        Err(why) => println!("| an agent that waits for its neighbours | {why} |"),
+        Ok(memory) => println!("| an agent that waits for its neighbours | {memory:.0} MB |"),
+    }
+}
+
+/// Five nodes, ten coefficients, communication only.
+fn others(agents: f64) {
+    println!("\n| program | rounds/s | dzoa's agents to it |");
+    println!("| --- | ---: | ---: |");
+    println!("| dzoa: 5 agents, journal, ledger, mutual TLS | {agents:.0} | 1 |");
+    let others = [
+        ("Flower's simulation: 5 clients, a server, no disk, no TLS", peers::flower()),
+        ("disropt over MPI: 5 nodes, the same graph, no disk, no TLS", peers::disropt()),
+    ];
+    for (what, rate) in others {
+        match rate {
+            Ok(rate) => println!("| {what} | {rate:.1} | {:.1} |", agents / rate),
+            Err(why) => println!("| {what} | {why} | |"),
+        }
+    }
+}
