@@ -154,11 +154,7 @@ pub fn audit(args: &AuditArgs) -> Result<()> {
         controls,
     };
     files::write_file(&out, "audit.json", &files::json(&report)?)?;
-    files::write_file(
-        &out,
-        "audit.svg",
-        &plot::scores(&scores, finding.threshold, report.verdict),
-    )?;
+    files::write_file(&out, "audit.svg", plot::scores(&scores, finding.threshold, report.verdict))?;
     if args.common.json {
         super::print_json(&report)
     } else {

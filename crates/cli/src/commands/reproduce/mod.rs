@@ -185,13 +185,13 @@ fn publish(out: &Path, figure: &dyn Figure, store: &Store) -> Result<String> {
     let drawing = figure.draw(&points, trials)?;
     let svg = chart::described(&drawing.svg, &drawing.caption.replace(['*', '`'], ""));
     if trials > 0 {
-        write_file(out, &format!("{name}.csv"), &raw::summary_csv(figure.columns(), &points))?;
+        write_file(out, &format!("{name}.csv"), raw::summary_csv(figure.columns(), &points))?;
     }
     for (further, content) in &drawing.further {
         write_file(out, further, content)?;
     }
     write_file(out, &format!("{name}.png"), chart::png::encode(&svg)?)?;
-    write_file(out, &format!("{name}.md"), &format!("{}\n", drawing.caption))?;
+    write_file(out, &format!("{name}.md"), format!("{}\n", drawing.caption))?;
     write_file(out, &format!("{name}.svg"), &svg)?;
     let files = format!("{name}.svg, {name}.png, {name}.csv, {name}.md");
     Ok(format!("{name}: {files} in {}\n", out.display()))

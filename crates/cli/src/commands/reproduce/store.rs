@@ -128,7 +128,7 @@ impl Store {
     /// Writes both files, the settings last.
     pub fn write(&self, out: &Path) -> Result<()> {
         let name = &self.settings.figure;
-        write_file(out, &format!("{name}.trials.csv"), &self.raw.to_csv(self.columns))?;
+        write_file(out, &format!("{name}.trials.csv"), self.raw.to_csv(self.columns))?;
         write_file(out, &format!("{name}.settings.json"), &json(&self.settings)?)
     }
 }
