@@ -65,8 +65,9 @@ fn paper() -> Value {
         })
     });
     let problem = setting.problem();
-    let floor = floor::gram(&LeastSquares::new(problem.risk(0)), setting.directions, 400);
-    let per_sample = floor::per_sample(&problem.agents[0], &*problem.loss, setting.directions, 400);
+    let floor = floor::gram(&LeastSquares::new(problem.risk(0)), setting.directions, 20_000);
+    let per_sample =
+        floor::per_sample(&problem.agents[0], &*problem.loss, setting.directions, 20_000);
     let steps = (setting.agents * setting.inner_steps) as f64 * setting.rounds as f64;
     json!({
         "seconds": seconds, "steps": steps, "floor": floor.total() * steps, "normals": floor.normals * steps,
