@@ -12,6 +12,7 @@ pub mod memory;
 pub mod node;
 pub mod peer;
 pub mod replay;
+mod terms;
 pub mod transport;
 mod view;
 pub mod wire;
