@@ -115,6 +115,29 @@ pub struct PrivacyEntry {
     pub adjacency: String,
 }
 
+impl PrivacyEntry {
+    /// Nothing is promised.
+    pub fn none() -> Self {
+        Self {
+            claim: dzoa::privacy::Claim::None,
+            epsilon_per_round: None,
+            epsilon_theorem2: None,
+            epsilon_zcdp: None,
+            epsilon_exact: None,
+            epsilon_lifetime: None,
+            delta: None,
+            sigma_assumed: None,
+            sigma_measured: None,
+            sigma_measured_how: None,
+            epsilon_if_measured_noise_were_gaussian: None,
+            sensitivity: None,
+            c1: None,
+            c1_holds: None,
+            adjacency: "replace-one".into(),
+        }
+    }
+}
+
 impl Summary {
     /// What may be said about the whole run: the weakest of the agents' claims.
     pub fn claim(&self) -> dzoa::privacy::Claim {

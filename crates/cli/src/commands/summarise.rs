@@ -105,23 +105,7 @@ pub struct About<'a> {
 
 /// What may be said about one agent's privacy after so many rounds.
 pub fn privacy_entry(config: &Config, about: &About<'_>, rounds: u64) -> PrivacyEntry {
-    let none = PrivacyEntry {
-        claim: Claim::None,
-        epsilon_per_round: None,
-        epsilon_theorem2: None,
-        epsilon_zcdp: None,
-        epsilon_exact: None,
-        epsilon_lifetime: None,
-        delta: None,
-        sigma_assumed: None,
-        sigma_measured: None,
-        sigma_measured_how: None,
-        epsilon_if_measured_noise_were_gaussian: None,
-        sensitivity: None,
-        c1: None,
-        c1_holds: None,
-        adjacency: "replace-one".into(),
-    };
+    let none = PrivacyEntry::none();
     let (epsilon, delta) = match &config.privacy.mechanism {
         Mechanism::Intrinsic { epsilon, delta, .. } => (*epsilon, *delta),
         Mechanism::None => return none,

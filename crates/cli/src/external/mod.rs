@@ -213,23 +213,7 @@ impl Outcome<'_> {
     /// What may be said about agent k.
     fn entry(&self, k: usize) -> PrivacyEntry {
         let seeded = self.config.run.seed.is_some();
-        let plain = PrivacyEntry {
-            claim: Claim::None,
-            epsilon_per_round: None,
-            epsilon_theorem2: None,
-            epsilon_zcdp: None,
-            epsilon_exact: None,
-            epsilon_lifetime: None,
-            delta: None,
-            sigma_assumed: None,
-            sigma_measured: None,
-            sigma_measured_how: None,
-            epsilon_if_measured_noise_were_gaussian: None,
-            sensitivity: None,
-            c1: None,
-            c1_holds: None,
-            adjacency: "replace-one".into(),
-        };
+        let plain = PrivacyEntry::none();
         let sensitivity = Some(self.prepared.sensitivity[k]);
         match &self.config.mechanism {
             Mechanism::Scalar { target, .. } => PrivacyEntry {
