@@ -221,15 +221,30 @@ fn figures() -> Outcome {
     let docs = root().join("docs");
     let reproduced = root().join("target/xtask-reproduce");
     let mut reproduce = Command::new(root().join("target/release/dzoa"));
-    reproduce.args(["reproduce", "all", "--trials", "20", "--out"]).arg(&reproduced);
+    reproduce.args(["reproduce", "all", "--out"]).arg(&reproduced);
     step("dzoa reproduce", &mut reproduce)?;
+    let page = docs.join("figures.md");
+    let unreadable = |error: std::io::Error| format!("{}: {error}", page.display());
+    let mut text = std::fs::read_to_string(&page).map_err(unreadable)?;
     for name in ["fig1", "fig2", "fig3", "fig3-honest", "noise", "rate"] {
         let (from, to) = (reproduced.join(format!("{name}.svg")), docs.join("figures"));
-        std::fs::create_dir_all(&to)
+        let caption = std::fs::create_dir_all(&to)
             .and_then(|()| std::fs::copy(&from, to.join(format!("{name}.svg"))))
+            .and_then(|_| std::fs::read_to_string(from.with_extension("md")))
             .map_err(|error| format!("{}: {error}", from.display()))?;
+        text = with_caption(&text, name, caption.trim())
+            .ok_or_else(|| format!("{}: has no picture {name}.svg", page.display()))?;
     }
+    std::fs::write(&page, text).map_err(unreadable)?;
     let copied = std::fs::create_dir_all(&docs)
         .and_then(|()| std::fs::copy(out.join("convergence.svg"), docs.join("convergence.svg")));
     copied.map(|_| ()).map_err(|error| format!("docs/convergence.svg: {error}"))
+}
+
+/// The page with this caption as the paragraph after the picture.
+fn with_caption(page: &str, name: &str, caption: &str) -> Option<String> {
+    let picture = format!("](figures/{name}.svg)\n\n");
+    let start = page.find(&picture)? + picture.len();
+    let end = start + page[start..].find("\n\n")?;
+    Some(format!("{}{caption}{}", &page[..start], &page[end..]))
 }

@@ -9,7 +9,7 @@ pub struct ReproduceArgs {
     /// Which figure
     #[arg(value_enum)]
     pub figure: FigureName,
-    /// Trials of every curve; figures that say so in their caption take fewer
+    /// Trials of every curve; with `all`, fig3-honest takes at most 20
     #[arg(long, default_value_t = 100, value_parser = trials)]
     pub trials: u64,
     /// Compute only the trials t with t mod N = I - 1, and draw nothing: `dzoa merge` does

@@ -21,7 +21,7 @@ impl Figure for Fig1 {
         ("x", "value")
     }
 
-    fn trials(&self, _asked: u64) -> u64 {
+    fn trials(&self, _asked: u64, _all: bool) -> u64 {
         0
     }
 

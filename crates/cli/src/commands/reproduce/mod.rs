@@ -43,8 +43,8 @@ pub trait Figure: Sync {
     /// What the x and the value of a measurement are called in its CSV files.
     fn columns(&self) -> (&'static str, &'static str);
 
-    /// Trials to compute where the user asked for so many.
-    fn trials(&self, asked: u64) -> u64 {
+    /// Trials to compute where the user asked for so many, of this figure alone or of all.
+    fn trials(&self, asked: u64, _all: bool) -> u64 {
         asked
     }
 
@@ -117,9 +117,10 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<()> {
         }
     };
     // Refuse what is there and different before anything is computed.
+    let all = matches!(args.figure, FigureName::All);
     let mut stores: Vec<Store> = figures
         .iter()
-        .map(|figure| Store::open(&out, &**figure, args.seed, figure.trials(args.trials)))
+        .map(|figure| Store::open(&out, &**figure, args.seed, figure.trials(args.trials, all)))
         .collect::<Result<_>>()?;
     interrupt::listen();
     let wanted = |trial: u64| args.shard.is_none_or(|shard| shard.has(trial));

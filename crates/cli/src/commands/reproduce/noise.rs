@@ -16,8 +16,6 @@ const ROUNDS: [u64; 9] = [1, 2, 5, 10, 20, 50, 100, 150, 200];
 const PANELS: [&str; 2] = ["noise-a", "noise-b"];
 const ASSUMED: &str = "assumed";
 const MEASURED: &str = "measured";
-/// A trial gives one value per agent, so that few of them show the spread.
-const MOST_TRIALS: u64 = 20;
 
 /// Assumed against measured sigma, over the rounds.
 pub struct Noise;
@@ -31,12 +29,8 @@ impl Figure for Noise {
         ("round", "sigma")
     }
 
-    fn trials(&self, asked: u64) -> u64 {
-        asked.min(MOST_TRIALS)
-    }
-
     fn cost(&self) -> f64 {
-        3.4
+        1.7
     }
 
     fn measure(&self, trial: &mut Trial) -> Result<Vec<Measurement>, Stop> {

@@ -17,7 +17,6 @@ use kuva::prelude::MarkerShape;
 const EPSILON: f64 = 0.15;
 const DELTA: f64 = 1e-3;
 const ROUNDS: [u64; 8] = [5, 10, 20, 50, 100, 200, 500, 1000];
-const MOST_TRIALS: u64 = 50;
 const AVERAGE: &str = "running average";
 const LAST: &str = "last iterate";
 const BOUND: &str = "Theorem 3";
@@ -35,12 +34,8 @@ impl Figure for Rate {
         ("rounds", "value")
     }
 
-    fn trials(&self, asked: u64) -> u64 {
-        asked.min(MOST_TRIALS)
-    }
-
     fn cost(&self) -> f64 {
-        2.2
+        1.1
     }
 
     fn measure(&self, trial: &mut Trial) -> Result<Vec<Measurement>, Stop> {
