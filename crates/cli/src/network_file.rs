@@ -2,6 +2,7 @@
 
 use crate::config::{Config, DataSource, Mechanism, OptimumNorm, Shape, Solver};
 use crate::error::{Error, Result, shown};
+use crate::instance;
 use dzoa::graph::Topology;
 use dzoa_node::zenoh_link::{Place, host};
 use std::path::Path;
@@ -14,21 +15,30 @@ pub struct NetworkFile {
     pub digest: [u8; 32],
     /// All agents, in the order of the graph.
     pub places: Vec<Place>,
+    /// What they go through, if they do not reach each other.
+    pub routers: Vec<Place>,
 }
 
 impl NetworkFile {
     /// Reads the file and refuses what must not be in it.
     pub fn load(path: &Path, sets: &[String]) -> Result<Self> {
-        let config = Config::load(Some(path), sets)?;
         let file = path.display();
+        if let Err(error) = std::fs::metadata(path) {
+            return Err(Error::input(format!("{file}: cannot be read: {error}")).hint(
+                "a network file is a config with the agents' names and addresses; docs/deployment.md shows one",
+            ));
+        }
+        let config = Config::load(Some(path), sets)?;
         if config.network.agents.is_empty() {
             return Err(Error::input(format!("{file}: `network.agents` is missing"))
                 .hint("agents = [{ name = \"a\", address = \"127.0.0.1:7701\" }, ...]"));
         }
-        let places: Vec<Place> = (config.network.agents.iter().cloned().enumerate())
-            .map(|(index, (name, address))| Place { index, name, address })
-            .collect();
-        let network = Self { digest: digest(&config), config, places };
+        let placed = |given: &[(String, String)]| {
+            let numbered = given.iter().cloned().enumerate();
+            numbered.map(|(index, (name, address))| Place { index, name, address }).collect()
+        };
+        let (places, routers) = (placed(&config.network.agents), placed(&config.network.routers));
+        let network = Self { digest: digest(&config), config, places, routers };
         network.check().map_err(|error| error.at(&file.to_string()))?;
         Ok(network)
     }
@@ -44,8 +54,7 @@ impl NetworkFile {
             ))
             .hint("set algorithm.name = \"d-zoa\" or \"admm\"; `dzoa run` simulates the others"));
         }
-        let remote = self.places.iter().find(|place| !is_loopback(&place.address));
-        if let (Some(seed), Some(place)) = (run.seed, remote) {
+        if let (Some(seed), Some(place)) = (run.seed, self.remote()) {
             return Err(Error::input(format!(
                 "`run.seed` is {seed}, but {} is at {}, which is not this machine",
                 shown(&place.name),
@@ -124,9 +133,17 @@ impl NetworkFile {
         })
     }
 
-    /// The first agent that is not on this machine.
+    /// The edges, by name.
+    pub fn edges(&self) -> Result<Vec<(String, String)>> {
+        let names = self.places.iter().map(|place| place.name.clone()).collect();
+        let graph = instance::graph(&self.config.network, names, &self.config.streams()?)?;
+        let named = |k: usize| graph.names()[k].clone();
+        Ok(graph.edges().map(|(a, b)| (named(a), named(b))).collect())
+    }
+
+    /// The first agent or router that is not on this machine.
     pub fn remote(&self) -> Option<&Place> {
-        self.places.iter().find(|place| !is_loopback(&place.address))
+        self.places.iter().chain(&self.routers).find(|place| !is_loopback(&place.address))
     }
 }
 

@@ -1,15 +1,14 @@
 //! Agents killed with SIGKILL at random moments: the same bits, nothing released twice with other values,
 //! nothing charged twice.
 
+mod agents;
 mod common;
 
+use agents::Agent;
 use common::{dzoa, json};
 use dzoa_node::wire::{Body, Frame};
-use dzoa_node::zenoh_link::free_port;
 use std::collections::BTreeMap;
-use std::net::UdpSocket;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
@@ -18,27 +17,9 @@ const KILLS: usize = 200;
 /// Long enough for a slow machine; a hang ends here.
 const LIMIT: Duration = Duration::from_secs(400);
 
-/// A process that does not outlive the test: it is ended with it, and where the test is killed and runs no
-/// destructor, its stdin ends.
-struct Agent(Child);
-
-impl Drop for Agent {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 fn start(dir: &Path, name: &str) -> Agent {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_dzoa"));
-    command.current_dir(dir).args(["agent", "--network", "net.toml", "--name", name]);
-    command.args(["--state", &format!("state-{name}"), "--certs", "certs"]);
-    command.args(["--record-frames", &format!("frames-{name}"), "--log-format", "json"]);
-    command.arg("--stop-with-stdin").stdin(Stdio::piped()).stdout(Stdio::null());
-    let log =
-        std::fs::OpenOptions::new().append(true).create(true).open(dir.join(format!("log-{name}")));
-    command.stderr(log.unwrap());
-    Agent(command.spawn().unwrap())
+    let frames = format!("frames-{name}");
+    agents::start(dir, name, &["--record-frames", &frames, "--log-format", "json"])
 }
 
 /// A small generator of its own: the schedule of kills is printed with the seed if a test fails.
@@ -52,14 +33,6 @@ impl Dice {
 }
 
 fn network_file() -> String {
-    let held: Vec<UdpSocket> = NAMES.iter().map(|_| free_port("127.0.0.1").unwrap()).collect();
-    let agents: Vec<String> = NAMES
-        .iter()
-        .zip(&held)
-        .map(|(name, socket)| {
-            format!("{{ name = \"{name}\", address = \"{}\" }}", socket.local_addr().unwrap())
-        })
-        .collect();
     format!(
         r#"
 name = "kills"
@@ -70,7 +43,7 @@ eta = 0.1
 synthetic = {{ agents = 5, samples = 400, features = 8 }}
 [network]
 topology = "paper"
-agents = [{}]
+{}
 [algorithm]
 rho = 0.1
 rounds = {ROUNDS}
@@ -83,7 +56,7 @@ delta = 1e-5
 [run]
 seed = 7
 "#,
-        agents.join(", ")
+        agents::on_loopback(&NAMES)
     )
 }
 

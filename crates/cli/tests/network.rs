@@ -78,6 +78,23 @@ fn one_report(out: &Path) {
 }
 
 #[test]
+fn through_a_router_it_is_the_same_bits() {
+    let dir = tempfile::tempdir().unwrap();
+    let routed = FIVE.replace(
+        "topology = \"paper\"",
+        "topology = \"paper\"\nrouters = [{ name = \"hub\", address = \"127.0.0.1:0\" }]",
+    );
+    std::fs::write(dir.path().join("network.toml"), routed).unwrap();
+    same_bits(dir.path(), "network.toml", &[]);
+    // What Zenoh's own router is given.
+    let made = dzoa(dir.path(), &["certs", "--network", "network.toml", "--out", "certs"]);
+    assert!(made.status.success());
+    for file in ["hub.pem", "hub.key", "hub.json5", "a.key"] {
+        assert!(dir.path().join("certs").join(file).exists(), "no {file}");
+    }
+}
+
+#[test]
 fn five_processes_on_the_papers_graph_end_with_the_bits_of_the_simulation() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("five.toml"), FIVE).unwrap();

@@ -76,33 +76,72 @@ impl CertFiles {
             read(path)?;
         }
         let path = self.certificate.clone();
-        let text = read(&path)?;
         let bad = |why: String| CertError::File { path: path.clone(), why };
-        let (_, pem) = x509_parser::pem::parse_x509_pem(text.as_bytes())
-            .map_err(|error| bad(format!("not a certificate: {error}")))?;
-        let certificate =
-            pem.parse_x509().map_err(|error| bad(format!("not a certificate: {error}")))?;
-        let common = certificate.subject().iter_common_name().next();
-        let common = common.and_then(|common| common.as_str().ok()).unwrap_or_default();
+        let (common, expiry) = holder(&self.certificate_der()?).map_err(bad)?;
         if common != name {
             return Err(bad(format!("is the certificate of `{common}`, not of `{name}`")));
         }
-        let end = certificate.validity().not_after;
-        let days = (end.timestamp() - OffsetDateTime::now_utc().unix_timestamp()) / 86_400;
-        if end.timestamp() <= OffsetDateTime::now_utc().unix_timestamp() {
-            return Err(CertError::Expired { path, name: name.into(), when: end.to_string() });
+        if expiry.is_over() {
+            return Err(CertError::Expired { path, name: name.into(), when: expiry.when });
         }
-        Ok(Expiry { days, when: end.to_string() })
+        Ok(expiry)
     }
+
+    /// The authority's certificate as bytes.
+    pub(crate) fn authority_der(&self) -> Result<Vec<u8>, CertError> {
+        der(&self.authority)
+    }
+
+    /// The agent's certificate as bytes.
+    pub(crate) fn certificate_der(&self) -> Result<Vec<u8>, CertError> {
+        der(&self.certificate)
+    }
+
+    /// The agent's key.
+    pub(crate) fn key_pair(&self) -> Result<KeyPair, CertError> {
+        KeyPair::from_pem(&read(&self.key)?).map_err(|error| CertError::File {
+            path: self.key.clone(),
+            why: format!("not a key: {error}"),
+        })
+    }
+}
+
+fn der(path: &Path) -> Result<Vec<u8>, CertError> {
+    let (_, pem) = x509_parser::pem::parse_x509_pem(read(path)?.as_bytes()).map_err(|error| {
+        CertError::File { path: path.into(), why: format!("not a certificate: {error}") }
+    })?;
+    Ok(pem.contents)
+}
+
+/// Whose certificate it is, and when it ends.
+pub(crate) fn holder(der: &[u8]) -> Result<(String, Expiry), String> {
+    let (_, certificate) = x509_parser::parse_x509_certificate(der)
+        .map_err(|error| format!("not a certificate: {error}"))?;
+    let common = certificate.subject().iter_common_name().next();
+    let common = common.and_then(|common| common.as_str().ok()).unwrap_or_default();
+    let end = certificate.validity().not_after;
+    Ok((common.into(), Expiry { at: end.timestamp(), when: end.to_string() }))
 }
 
 /// When a certificate ends.
 #[derive(Clone, Debug)]
 pub struct Expiry {
-    /// Whole days from now.
-    pub days: i64,
+    /// Seconds since 1970.
+    at: i64,
     /// The moment.
     pub when: String,
+}
+
+impl Expiry {
+    /// Whole days from now.
+    pub fn days(&self) -> i64 {
+        (self.at - OffsetDateTime::now_utc().unix_timestamp()) / 86_400
+    }
+
+    /// Whether it is past.
+    pub fn is_over(&self) -> bool {
+        self.at <= OffsetDateTime::now_utc().unix_timestamp()
+    }
 }
 
 /// A certificate authority with its key.

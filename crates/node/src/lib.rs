@@ -12,6 +12,7 @@ pub mod memory;
 pub mod node;
 pub mod peer;
 pub mod replay;
+pub mod seal;
 mod terms;
 pub mod transport;
 mod view;

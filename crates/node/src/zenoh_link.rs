@@ -4,12 +4,17 @@
 //! derived from the edges: from the holder of neighbour L's certificate this agent takes only
 //! `dzoa/x/L/SELF`, and lets it read only `dzoa/x/SELF/L`. So a frame on that key is from L, whatever it says.
 //!
+//! Where agents cannot reach each other, they dial Zenoh routers instead. Then the certificate on the link is the
+//! router's, access control only says which keys pass, and who wrote a frame is known from its [`crate::seal`].
+//!
 //! Endpoints are `quic/` and never `tls/`: the TLS link of zenoh 1.10 shares one stream between its reader and
 //! its writer without a lock, and ends the process.
 
 use crate::certs::CertFiles;
+use crate::seal::{self, SealError, Sealer, Unsealed};
 use crate::transport::{Transport, TransportError};
 use serde_json::{Value, json};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::UdpSocket;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
@@ -17,10 +22,16 @@ use zenoh::Wait;
 use zenoh::pubsub::{Publisher, Subscriber};
 use zenoh::qos::{CongestionControl, Reliability};
 
-/// An agent and where it is.
+/// Kinds of refusals that are said; a flood of others is silent.
+const MOST_REFUSALS: usize = 100;
+
+/// The longest frame that routers let through: they do not know the model. Two million coefficients.
+const ROUTED_FRAME: usize = 16 << 20;
+
+/// An agent or a router, and where it is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Place {
-    /// Its position in the graph.
+    /// Its position in the graph, or among the routers.
     pub index: usize,
     /// Its name.
     pub name: String,
@@ -37,6 +48,8 @@ pub struct LinkSettings {
     pub listen: Option<String>,
     /// Its neighbours.
     pub neighbours: Vec<Place>,
+    /// Routers to go through; empty where neighbours are dialled themselves.
+    pub routers: Vec<Place>,
     /// Its certificates.
     pub certs: CertFiles,
     /// The longest frame.
@@ -49,18 +62,40 @@ pub struct ZenohLink {
     publishers: Vec<(usize, Publisher<'static>)>,
     _subscribers: Vec<Subscriber<()>>,
     arrived: Receiver<(usize, Vec<u8>)>,
+    /// Only through routers.
+    sealer: Option<Sealer>,
+    names: HashMap<usize, String>,
+    /// What was refused of whom: each is said once.
+    refused: HashSet<(usize, SealError)>,
     started: Instant,
 }
 
 impl ZenohLink {
-    /// Listens, and dials the neighbours until they answer.
+    /// Listens, and dials the neighbours until they answer; or dials a router once, and fails if none answers.
     pub fn open(settings: &LinkSettings) -> Result<Self, TransportError> {
         let failed = |error: zenoh::Error| TransportError(words(&error));
-        let config =
-            zenoh::Config::from_json5(&configuration(settings).to_string()).map_err(failed)?;
+        let LinkSettings { own, listen, neighbours, routers, certs, .. } = settings;
+        let (sealer, configuration) = if routers.is_empty() {
+            (None, to_neighbours(settings))
+        } else {
+            let names = neighbours.iter().map(|place| (place.index, place.name.as_str()));
+            let sealer = Sealer::new(&own.name, certs, names)
+                .map_err(|error| TransportError(error.to_string()))?;
+            (Some(sealer), to_routers(settings))
+        };
+        let config = zenoh::Config::from_json5(&configuration.to_string()).map_err(failed)?;
         let session = zenoh::open(config).wait().map_err(|error| {
-            let at = settings.listen.as_ref().unwrap_or(&settings.own.address);
-            TransportError(format!("cannot listen at {at}: {}", words(&error)))
+            TransportError(match (routers.is_empty(), listen) {
+                (true, listen) => {
+                    let at = listen.as_ref().unwrap_or(&own.address);
+                    format!("cannot listen at {at}: {}", words(&error))
+                }
+                (false, _) => {
+                    let tried: Vec<&str> =
+                        routers.iter().map(|place| place.address.as_str()).collect();
+                    format!("no router answers at {}", tried.join(", "))
+                }
+            })
         })?;
         let (sender, arrived) = channel();
         let mut publishers = Vec::new();
@@ -86,8 +121,17 @@ impl ZenohLink {
                 .map_err(failed)?;
             subscribers.push(subscriber);
         }
-        let started = Instant::now();
-        Ok(Self { session, publishers, _subscribers: subscribers, arrived, started })
+        let names = neighbours.iter().map(|place| (place.index, place.name.clone())).collect();
+        Ok(Self {
+            session,
+            publishers,
+            _subscribers: subscribers,
+            arrived,
+            sealer,
+            names,
+            refused: HashSet::new(),
+            started: Instant::now(),
+        })
     }
 
     /// Closes the links, after what was sent has left.
@@ -98,13 +142,38 @@ impl ZenohLink {
 
 impl Transport for ZenohLink {
     fn send(&mut self, to: usize, frame: Vec<u8>) -> Result<(), TransportError> {
+        let frame = match &mut self.sealer {
+            Some(sealer) => sealer.seal(to, &frame),
+            None => Some(frame),
+        };
+        let frame =
+            frame.ok_or(TransportError(format!("no letter to agent {to} can be sealed")))?;
         let publisher = self.publishers.iter().find(|(index, _)| *index == to);
         let (_, publisher) = publisher.ok_or(TransportError(format!("agent {to} has no link")))?;
         publisher.put(frame).wait().map_err(|error| TransportError(words(&error)))
     }
 
     fn receive(&mut self, wait: Duration) -> Option<(usize, Vec<u8>)> {
-        self.arrived.recv_timeout(wait).ok()
+        let end = Instant::now() + wait;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            let (from, bytes) = self.arrived.recv_timeout(left).ok()?;
+            let Some(sealer) = &mut self.sealer else { return Some((from, bytes)) };
+            match sealer.unseal(from, &bytes) {
+                Ok(Unsealed::Frame(frame)) => return Some((from, frame)),
+                Ok(Unsealed::Greeting { answer: false }) => {}
+                // An empty frame is a greeting. One that is not sent is asked for again.
+                Ok(Unsealed::Greeting { answer: true }) => drop(self.send(from, Vec::new())),
+                Err(error) => {
+                    if self.refused.len() < MOST_REFUSALS
+                        && self.refused.insert((from, error.clone()))
+                    {
+                        let name = self.names.get(&from).map_or("", String::as_str);
+                        tracing::warn!("refused from a router in the name of {name}: {error}");
+                    }
+                }
+            }
+        }
     }
 
     fn now(&self) -> Duration {
@@ -138,9 +207,12 @@ fn words(error: &zenoh::Error) -> String {
     text.split(" at /").next().unwrap_or_default().into()
 }
 
-/// Where to listen: at the address itself, or, where that is a name, at its port on all interfaces.
 fn listen_endpoint(settings: &LinkSettings) -> String {
-    let address = settings.listen.as_ref().unwrap_or(&settings.own.address);
+    endpoint(settings.listen.as_ref().unwrap_or(&settings.own.address))
+}
+
+/// Where to listen: at the address itself, or, where that is a name, at its port on all interfaces.
+fn endpoint(address: &str) -> String {
     let is_number =
         host(address).parse::<std::net::IpAddr>().is_ok() || host(address) == "localhost";
     match address.rsplit_once(':') {
@@ -149,60 +221,172 @@ fn listen_endpoint(settings: &LinkSettings) -> String {
     }
 }
 
-fn configuration(settings: &LinkSettings) -> Value {
-    let LinkSettings { own, neighbours, certs, longest_frame, .. } = settings;
-    let path = |path: &std::path::Path| path.display().to_string();
-    let dial: Vec<String> =
-        neighbours.iter().map(|place| format!("quic/{}", place.address)).collect();
+/// May pass through us in these directions, whoever holds one of these certificates.
+struct Permit<'a> {
+    id: String,
+    holders: Vec<&'a str>,
+    /// Flow, message and key.
+    rules: Vec<(&'static str, &'static str, String)>,
+}
+
+/// What an agent lets through on an edge, as seen from its own end.
+fn both_ways(own: &str, other: &str) -> Vec<(&'static str, &'static str, String)> {
+    let (to_us, to_them) = (key(other, own), key(own, other));
+    vec![
+        ("ingress", "put", to_us.clone()),
+        ("ingress", "declare_subscriber", to_them.clone()),
+        ("egress", "put", to_them),
+        ("egress", "declare_subscriber", to_us),
+    ]
+}
+
+/// Access control that denies everything but this.
+fn access(permits: &[Permit<'_>]) -> Value {
     let mut rules = Vec::new();
-    let mut policies = Vec::new();
     let mut subjects = Vec::new();
-    for Place { name: other, .. } in neighbours {
-        let own = &own.name;
-        let (to_us, to_them) = (key(other, own), key(own, other));
-        let id = |what: &str| format!("{what}-{other}");
-        let rule = |what: &str, flow: &str, message: &str, key: &str| {
-            json!({ "id": id(what), "permission": "allow", "flows": [flow],
-                    "messages": [message], "key_exprs": [key] })
-        };
-        rules.push(rule("takes", "ingress", "put", &to_us));
-        rules.push(rule("lets-read", "ingress", "declare_subscriber", &to_them));
-        rules.push(rule("gives", "egress", "put", &to_them));
-        rules.push(rule("asks", "egress", "declare_subscriber", &to_us));
-        let all: Vec<String> = ["takes", "lets-read", "gives", "asks"].map(id).to_vec();
+    let mut policies = Vec::new();
+    for Permit { id, holders, rules: allowed } in permits {
+        let mut ids = Vec::new();
+        for (number, (flow, message, key)) in allowed.iter().enumerate() {
+            ids.push(format!("{id}-{number}"));
+            rules.push(json!({ "id": ids[number], "permission": "allow", "flows": [flow],
+                               "messages": [message], "key_exprs": [key] }));
+        }
         subjects
-            .push(json!({ "id": other, "cert_common_names": [other], "link_protocols": ["quic"] }));
-        policies.push(json!({ "rules": all, "subjects": [other] }));
+            .push(json!({ "id": id, "cert_common_names": holders, "link_protocols": ["quic"] }));
+        policies.push(json!({ "rules": ids, "subjects": [id] }));
     }
     // An agent without neighbours needs no rule, and the list may not be empty.
-    let control = match rules.is_empty() {
+    match rules.is_empty() {
         true => json!({ "enabled": true, "default_permission": "deny" }),
         false => json!({ "enabled": true, "default_permission": "deny",
                          "rules": rules, "subjects": subjects, "policies": policies }),
-    };
+    }
+}
+
+/// Neighbours dial each other.
+fn to_neighbours(settings: &LinkSettings) -> Value {
+    let LinkSettings { own, neighbours, certs, longest_frame, .. } = settings;
+    let permits: Vec<Permit<'_>> = neighbours
+        .iter()
+        .map(|Place { name: other, .. }| Permit {
+            id: other.clone(),
+            holders: vec![other],
+            rules: both_ways(&own.name, other),
+        })
+        .collect();
     json!({
         "mode": "peer",
-        "connect": { "endpoints": dial, "timeout_ms": -1, "exit_on_failure": false,
-            // Not faster: a link that is formed again within the second in which its certificate expires
-            // lives on.
-            "retry": { "period_init_ms": 1500, "period_max_ms": 4000, "period_increase_factor": 2 } },
+        "connect": { "endpoints": endpoints(neighbours), "timeout_ms": -1, "exit_on_failure": false, "retry": retry() },
         "listen": { "endpoints": [listen_endpoint(settings)], "exit_on_failure": true, "timeout_ms": 0 },
         "scouting": { "multicast": { "enabled": false }, "gossip": { "enabled": false } },
-        "transport": {
-            "unicast": { "max_links": 1, "open_timeout": 5000, "accept_timeout": 5000 },
-            "link": {
-                "protocols": ["quic"],
-                "tx": { "lease": 3000, "keep_alive": 4 },
-                // Zenoh's own messages need some room beside the frame.
-                "rx": { "buffer_size": 65536, "max_message_size": longest_frame + 65536 },
-                "tls": {
-                    "root_ca_certificate": path(&certs.authority), "enable_mtls": true,
-                    "listen_private_key": path(&certs.key), "listen_certificate": path(&certs.certificate),
-                    "connect_private_key": path(&certs.key), "connect_certificate": path(&certs.certificate),
-                    "verify_name_on_connect": true, "close_link_on_expiration": true
-                }
+        "transport": transport(certs, *longest_frame),
+        "access_control": access(&permits)
+    })
+}
+
+/// Agents dial one router after the other, once each, until one answers; and any of them when that one is gone.
+fn to_routers(settings: &LinkSettings) -> Value {
+    let LinkSettings { own, neighbours, routers, certs, longest_frame, .. } = settings;
+    let permit = Permit {
+        id: "routers".into(),
+        holders: routers.iter().map(|place| place.name.as_str()).collect(),
+        rules: neighbours.iter().flat_map(|place| both_ways(&own.name, &place.name)).collect(),
+    };
+    let permits = if neighbours.is_empty() { vec![] } else { vec![permit] };
+    json!({
+        "mode": "client",
+        "connect": { "endpoints": endpoints(routers), "timeout_ms": 0, "exit_on_failure": true, "retry": retry() },
+        "listen": { "endpoints": [] },
+        "scouting": { "multicast": { "enabled": false }, "gossip": { "enabled": false } },
+        "transport": transport(certs, longest_frame + seal::AROUND),
+        "access_control": access(&permits)
+    })
+}
+
+/// The configuration of a router, for Zenoh's own program `zenohd`: whoever holds an agent's certificate may write
+/// and read what the agent's edges allow, and nothing else passes.
+///
+/// `edges` are pairs of agents' names.
+pub fn router_configuration(
+    own: &Place,
+    routers: &[Place],
+    edges: &[(String, String)],
+    certs: &CertFiles,
+) -> String {
+    let mut by_agent: BTreeMap<&str, Vec<_>> = BTreeMap::new();
+    for (a, b) in edges {
+        // The router sees an edge from its middle: what an agent gives comes in.
+        by_agent.entry(a).or_default().extend(both_ways(b, a));
+        by_agent.entry(b).or_default().extend(both_ways(a, b));
+    }
+    let others: Vec<Place> = routers.iter().filter(|place| *place != own).cloned().collect();
+    let mut permits: Vec<Permit<'_>> = by_agent
+        .into_iter()
+        .map(|(agent, rules)| Permit { id: format!("agent-{agent}"), holders: vec![agent], rules })
+        .collect();
+    if !others.is_empty() {
+        let everything = ["ingress", "egress"].into_iter().flat_map(|flow| {
+            ["put", "declare_subscriber"].map(|message| (flow, message, "dzoa/x/**".to_string()))
+        });
+        permits.push(Permit {
+            id: "routers".into(),
+            holders: others.iter().map(|place| place.name.as_str()).collect(),
+            rules: everything.collect(),
+        });
+    }
+    let configuration = json!({
+        "mode": "router",
+        "connect": { "endpoints": endpoints(&others), "timeout_ms": -1, "exit_on_failure": false, "retry": retry() },
+        "listen": { "endpoints": [endpoint(&own.address)], "exit_on_failure": true, "timeout_ms": 0 },
+        "scouting": { "multicast": { "enabled": false }, "gossip": { "enabled": false } },
+        "transport": transport(certs, ROUTED_FRAME),
+        "access_control": access(&permits)
+    });
+    format!("{configuration:#}\n")
+}
+
+/// A router in this process, for trials on one machine.
+pub struct Router(zenoh::Session);
+
+impl Router {
+    /// Opens one, from what [`router_configuration`] gives.
+    pub fn open(configuration: &str) -> Result<Self, TransportError> {
+        let failed = |error: zenoh::Error| TransportError(words(&error));
+        let config = zenoh::Config::from_json5(configuration).map_err(failed)?;
+        zenoh::open(config).wait().map(Self).map_err(failed)
+    }
+
+    /// Closes it.
+    pub fn close(self) {
+        let _ = self.0.close().wait();
+    }
+}
+
+fn endpoints(places: &[Place]) -> Vec<String> {
+    places.iter().map(|place| format!("quic/{}", place.address)).collect()
+}
+
+/// Not faster: a link that is formed again within the second in which its certificate expires lives on.
+fn retry() -> Value {
+    json!({ "period_init_ms": 1500, "period_max_ms": 4000, "period_increase_factor": 2 })
+}
+
+fn transport(certs: &CertFiles, longest_frame: usize) -> Value {
+    let path = |path: &std::path::Path| path.display().to_string();
+    json!({
+        "unicast": { "max_links": 1, "open_timeout": 5000, "accept_timeout": 5000 },
+        "link": {
+            "protocols": ["quic"],
+            "tx": { "lease": 3000, "keep_alive": 4 },
+            // Zenoh's own messages need some room beside the frame.
+            "rx": { "buffer_size": 65536, "max_message_size": longest_frame + 65536 },
+            "tls": {
+                "root_ca_certificate": path(&certs.authority), "enable_mtls": true,
+                "listen_private_key": path(&certs.key), "listen_certificate": path(&certs.certificate),
+                "connect_private_key": path(&certs.key), "connect_certificate": path(&certs.certificate),
+                "verify_name_on_connect": true, "close_link_on_expiration": true
             }
-        },
-        "access_control": control
+        }
     })
 }

@@ -39,6 +39,7 @@ fn settings(own: &Place, neighbours: &[&Place], certs: CertFiles) -> LinkSetting
         own: own.clone(),
         listen: None,
         neighbours: neighbours.iter().map(|place| (*place).clone()).collect(),
+        routers: Vec::new(),
         certs,
         longest_frame: 4096,
     }

@@ -36,7 +36,8 @@ const ORPHANS_GRACE: Duration = Duration::from_secs(10);
 
 /// Runs one agent to the end of its part.
 pub fn agent(args: &AgentArgs) -> Result<()> {
-    let NetworkFile { mut config, digest, places } = NetworkFile::load(&args.network, &args.sets)?;
+    let NetworkFile { mut config, digest, places, routers } =
+        NetworkFile::load(&args.network, &args.sets)?;
     let k = position(&places, &args.name)?;
     let certs = CertFiles::of(&args.certs, &args.name);
     let expiry = certs.check(&args.name).map_err(|error| {
@@ -70,7 +71,7 @@ pub fn agent(args: &AgentArgs) -> Result<()> {
     if resumed > 0 {
         watch.say(&format!("goes on in round {}", node.agent().round()));
     }
-    if expiry.days < RENEW_DAYS {
+    if expiry.days() < RENEW_DAYS {
         watch.warn(&format!(
             "the certificate expires on {}: renew it with `dzoa certs`",
             expiry.when
@@ -83,18 +84,18 @@ pub fn agent(args: &AgentArgs) -> Result<()> {
         own: places[k].clone(),
         listen: args.listen.clone(),
         neighbours: instances.graph.neighbours(k).iter().map(|&l| places[l].clone()).collect(),
+        routers,
         certs,
         longest_frame: wire::longest(problem.dim()),
     };
-    let mut link = ZenohLink::open(&link).map_err(|error| {
-        Error::run(error.to_string())
-            .hint("is the address in the network file this machine's, and its port free?")
-    })?;
+    let stop = || interrupt::asked() || orphaned.load(Ordering::SeqCst);
+    let Some(mut link) = open_link(&link, &mut watch, &stop)? else {
+        return Err(Error::run("stopped before a router was reached; everything is kept")
+            .hint("the same command goes on from there"));
+    };
     let started = Instant::now();
     let mut recorded = watch::Recorded::new(&mut link, args.record_frames.as_deref())?;
-    let outcome = drive(&mut node, &mut recorded, &mut |node, now| watch.see(node, now), &|| {
-        interrupt::asked() || orphaned.load(Ordering::SeqCst)
-    });
+    let outcome = drive(&mut node, &mut recorded, &mut |node, now| watch.see(node, now), &stop);
     let elapsed = started.elapsed();
     watch.finish();
     link.close();
@@ -115,6 +116,31 @@ pub fn agent(args: &AgentArgs) -> Result<()> {
             verdict(&end)
         }
     }
+}
+
+/// The links; through routers, as soon as one of them answers. `None` if asked to stop before.
+fn open_link(
+    settings: &LinkSettings,
+    watch: &mut Watch,
+    stop: &dyn Fn() -> bool,
+) -> Result<Option<ZenohLink>> {
+    let mut told = false;
+    while !stop() {
+        match ZenohLink::open(settings) {
+            Ok(link) => return Ok(Some(link)),
+            Err(error) if settings.routers.is_empty() => {
+                return Err(Error::run(error.to_string()).hint(
+                    "is the address in the network file this machine's, and its port free?",
+                ));
+            }
+            Err(error) if !told => {
+                watch.say(&format!("{error}; trying again"));
+                told = true;
+            }
+            Err(_) => {}
+        }
+    }
+    Ok(None)
 }
 
 /// The rows of this agent.

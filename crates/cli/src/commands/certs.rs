@@ -1,29 +1,43 @@
-//! `dzoa certs`: a private CA, and a short-lived certificate for every agent.
+//! `dzoa certs`: a private CA, a short-lived certificate for every agent, and what routers need.
 
 use crate::args::CertsArgs;
 use crate::error::{Error, Result};
+use crate::files::write_file;
 use crate::network_file::NetworkFile;
-use dzoa_node::certs::{Authority, CertError};
-use dzoa_node::zenoh_link::host;
+use dzoa_node::certs::{Authority, CertError, CertFiles};
+use dzoa_node::zenoh_link::{host, router_configuration};
 use std::path::Path;
 
 /// Makes or renews the certificates of a network.
 pub fn certs(args: &CertsArgs) -> Result<()> {
     let network = NetworkFile::load(&args.network, &[])?;
     let renewed = make(&network, &args.out, args.days)?;
+    let edges = network.edges()?;
+    for router in &network.routers {
+        // Zenoh's program is started in the directory of its files.
+        let certs = CertFiles::of(Path::new("."), &router.name);
+        let text = router_configuration(router, &network.routers, &edges, &certs);
+        write_file(&args.out, &format!("{}.json5", router.name), text)?;
+    }
     let agents = network.places.len();
     let dir = args.out.display();
+    let routers = match network.routers.is_empty() {
+        true => "",
+        false => {
+            "  a router gets ca.pem, its own NAME.pem, NAME.key and NAME.json5: `zenohd -c NAME.json5` beside them\n"
+        }
+    };
     super::print(&format!(
         "{} certificates, valid for {} days, in {dir}{}\n\n  every agent gets ca.pem and its own NAME.pem and NAME.key\n  \
-         ca.key stays where certificates are made: whoever has it can be any agent\n  \
-         the same command again renews the agents' certificates\n",
-        agents,
+         ca.key stays where certificates are made: whoever has it can be any agent\n{routers}  \
+         the same command again renews the certificates\n",
+        agents + network.routers.len(),
         args.days,
         if renewed { " (renewed with the authority that was there)" } else { "" },
     ))
 }
 
-/// Writes an authority, unless there is one, and a certificate for every agent. Returns whether there was one.
+/// Writes an authority, unless there is one, and a certificate for every agent and router. Returns whether there was one.
 pub fn make(network: &NetworkFile, dir: &Path, days: u16) -> Result<bool> {
     let failed = |error: CertError| {
         Error::run(error.to_string())
@@ -42,7 +56,7 @@ pub fn make(network: &NetworkFile, dir: &Path, days: u16) -> Result<bool> {
         }
     };
     let valid = time::Duration::days(i64::from(days));
-    for place in &network.places {
+    for place in network.places.iter().chain(&network.routers) {
         let identity = authority.issue(&place.name, host(&place.address), valid).map_err(failed)?;
         identity.write(dir).map_err(failed)?;
     }

@@ -18,9 +18,10 @@ use crate::progress::Progress;
 use crate::summary::Summary;
 use children::Children;
 use dzoa::privacy::Ledger;
+use dzoa_node::certs::CertFiles;
 use dzoa_node::journal;
 use dzoa_node::replay::{releases, replay};
-use dzoa_node::zenoh_link::{free_port, host};
+use dzoa_node::zenoh_link::{Place, Router, free_port, host, router_configuration};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -34,15 +35,16 @@ pub fn launch(args: &LaunchArgs) -> Result<()> {
     let mut network = NetworkFile::load(&args.network, &sets)?;
     if let Some(place) = network.remote() {
         return Err(Error::input(format!(
-            "{}: agent {} is at {}, which is not this machine",
+            "{}: {} is at {}, which is not this machine",
             args.network.display(),
             shown(&place.name),
             place.address
         ))
         .hint("launch is the trial on one machine: --set network.agents=[...] with 127.0.0.1; real agents are started with `dzoa agent`"));
     }
-    if let Some(assignment) = free_ports(&network)? {
-        sets.push(assignment);
+    let assignments = free_ports(&network)?;
+    if !assignments.is_empty() {
+        sets.extend(assignments);
         network = NetworkFile::load(&args.network, &sets)?;
     }
     let files = data_files(args, &network)?;
@@ -62,12 +64,14 @@ pub fn launch(args: &LaunchArgs) -> Result<()> {
     let out = output_directory(args.out.as_deref(), &network.config.name)?;
 
     certs::make(&network, &out.join("certs"), DAYS)?;
+    let routers = open_routers(&network, &out.join("certs"))?;
     interrupt::listen();
     let rounds = network.config.algorithm.admm.rounds;
     let progress = Progress::new(rounds, &format!("{}: starting", network.config.name));
     let mut children = Children::start(args, &sets, &network, &files, &out)?;
     let ended = children.wait(&progress, rounds);
     drop(children);
+    routers.into_iter().for_each(Router::close);
     progress.finish();
     ended?;
 
@@ -115,6 +119,20 @@ pub fn launch(args: &LaunchArgs) -> Result<()> {
     outcome(&trials, &out)
 }
 
+/// The routers of the network, in this process.
+fn open_routers(network: &NetworkFile, certs: &Path) -> Result<Vec<Router>> {
+    let edges = network.edges()?;
+    let open = |place: &Place| {
+        let files = CertFiles::of(certs, &place.name);
+        let configuration = router_configuration(place, &network.routers, &edges, &files);
+        Router::open(&configuration).map_err(|error| {
+            Error::run(format!("router {} at {}: {error}", place.name, place.address))
+                .hint("is the port free?")
+        })
+    };
+    network.routers.iter().map(open).collect()
+}
+
 /// Where an agent's files are.
 fn state(out: &Path, name: &str) -> PathBuf {
     out.join("agents").join(name)
@@ -153,25 +171,29 @@ fn data_files(args: &LaunchArgs, network: &NetworkFile) -> Result<BTreeMap<Strin
 }
 
 /// Free ports, where the network file leaves them open with port 0.
-fn free_ports(network: &NetworkFile) -> Result<Option<String>> {
-    if !network.places.iter().any(|place| place.address.ends_with(":0")) {
-        return Ok(None);
-    }
+fn free_ports(network: &NetworkFile) -> Result<Vec<String>> {
     let mut held = Vec::new();
-    let mut listed = Vec::new();
-    for place in &network.places {
-        let mut address = place.address.clone();
-        if address.ends_with(":0") {
-            let socket = free_port(host(&address));
-            let bound = socket.and_then(|socket| Ok((socket.local_addr()?, socket)));
-            let (local, socket) =
-                bound.map_err(|error| Error::run(format!("{address}: no free port: {error}")))?;
-            address = local.to_string();
-            held.push(socket);
+    let mut assignments = Vec::new();
+    for (key, places) in [("agents", &network.places), ("routers", &network.routers)] {
+        if !places.iter().any(|place| place.address.ends_with(":0")) {
+            continue;
         }
-        listed.push(format!("{{ name = \"{}\", address = \"{address}\" }}", place.name));
+        let mut listed = Vec::new();
+        for place in places {
+            let mut address = place.address.clone();
+            if address.ends_with(":0") {
+                let socket = free_port(host(&address));
+                let bound = socket.and_then(|socket| Ok((socket.local_addr()?, socket)));
+                let (local, socket) = bound
+                    .map_err(|error| Error::run(format!("{address}: no free port: {error}")))?;
+                address = local.to_string();
+                held.push(socket);
+            }
+            listed.push(format!("{{ name = \"{}\", address = \"{address}\" }}", place.name));
+        }
+        assignments.push(format!("network.{key}=[{}]", listed.join(", ")));
     }
-    Ok(Some(format!("network.agents=[{}]", listed.join(", "))))
+    Ok(assignments)
 }
 
 fn own_summaries(network: &NetworkFile, out: &Path) -> Result<Vec<Summary>> {

@@ -19,6 +19,8 @@ pub struct Network {
     pub self_loop: bool,
     /// Where real agents are: name and `host:port`. Empty for a simulation.
     pub agents: Vec<(String, String)>,
+    /// Zenoh routers that real agents go through, likewise. Empty where neighbours reach each other.
+    pub routers: Vec<(String, String)>,
     /// How long a neighbour may be silent.
     pub patience: Duration,
     /// What happens then.
@@ -54,7 +56,8 @@ impl Network {
         let k = section.count("k")?;
         let radius = section.positive("radius")?;
         let self_loop = section.or("self_loop", true)?;
-        let agents = agents(section)?;
+        let agents = places(section, "agents")?;
+        let routers = places(section, "routers")?;
         let patience = section.positive("patience")?;
         let on_loss = match section.choice("on_loss", &["stop", "continue"])? {
             Some("continue") => OnLoss::Continue,
@@ -63,6 +66,14 @@ impl Network {
         section.finish()?;
         let real = !agents.is_empty();
         only_with(section, "patience", patience.is_some(), "`network.agents`", real)?;
+        only_with(section, "routers", !routers.is_empty(), "`network.agents`", real)?;
+        if let Some((name, _)) =
+            routers.iter().find(|(name, _)| agents.iter().any(|(a, _)| a == name))
+        {
+            return Err(section
+                .error("routers", &format!("holds `{name}`, which is also an agent"))
+                .hint("a router has a name, a certificate and a machine of its own"));
+        }
         let random = matches!(topology, Some("erdos-renyi" | "small-world"));
         only_with(section, "p", p.is_some(), "an erdos-renyi or small-world topology", random)?;
         let small = topology == Some("small-world");
@@ -109,21 +120,21 @@ impl Network {
         };
         let patience = Duration::try_from_secs_f64(patience.unwrap_or(PATIENCE_SECONDS))
             .map_err(|_| section.error("patience", "must be a number of seconds"))?;
-        Ok(Self { shape, self_loop, agents, patience, on_loss })
+        Ok(Self { shape, self_loop, agents, routers, patience, on_loss })
     }
 }
 
-/// `agents = [{ name, address }, ...]`
-fn agents(section: &Section<'_>) -> Result<Vec<(String, String)>> {
-    let Some(node) = section.node("agents") else { return Ok(Vec::new()) };
+/// `agents = [{ name, address }, ...]`, and routers likewise.
+fn places(section: &Section<'_>, key: &'static str) -> Result<Vec<(String, String)>> {
+    let Some(node) = section.node(key) else { return Ok(Vec::new()) };
     let Value::Array(items) = &node.value else {
         return Err(section
-            .error("agents", "must be an array of { name, address }")
-            .hint("agents = [{ name = \"a\", address = \"127.0.0.1:7701\" }, ...]"));
+            .error(key, "must be an array of { name, address }")
+            .hint(format!("{key} = [{{ name = \"a\", address = \"127.0.0.1:7701\" }}, ...]")));
     };
-    let mut agents = Vec::new();
+    let mut places = Vec::new();
     for item in items {
-        let entry = Section::named(item, "network.agents")?;
+        let entry = Section::named(item, &format!("network.{key}"))?;
         let name: String = entry.required("name")?;
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         if name.is_empty() || name.len() > 64 || name.starts_with('.') || !name.chars().all(plain) {
@@ -132,7 +143,7 @@ fn agents(section: &Section<'_>) -> Result<Vec<(String, String)>> {
                     "name",
                     "must be 1 to 64 letters, digits, `-`, `_` and `.`, and not begin with `.`",
                 )
-                .hint("it names the agent's certificate, key and files"));
+                .hint("it names the certificate, key and files"));
         }
         let address: String = entry.required("address")?;
         let port = address.rsplit_once(':').and_then(|(host, port)| {
@@ -145,10 +156,10 @@ fn agents(section: &Section<'_>) -> Result<Vec<(String, String)>> {
                 .hint("for example 127.0.0.1:7701, or hospital.example:7447"));
         }
         entry.finish()?;
-        agents.push((name, address));
+        places.push((name, address));
     }
-    if agents.is_empty() {
-        return Err(section.error("agents", "is empty"));
+    if places.is_empty() {
+        return Err(section.error(key, "is empty"));
     }
-    Ok(agents)
+    Ok(places)
 }

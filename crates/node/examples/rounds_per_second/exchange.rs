@@ -70,6 +70,7 @@ pub fn rate(rounds: u64, features: usize, work: Work) -> f64 {
                     own: places[k].clone(),
                     listen: None,
                     neighbours: graph.neighbours(k).iter().map(|&l| places[l].clone()).collect(),
+                    routers: Vec::new(),
                     certs: CertFiles::of(dir.path(), NAMES[k]),
                     longest_frame: wire::longest(features),
                 };

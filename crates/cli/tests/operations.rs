@@ -1,0 +1,164 @@
+//! What whoever operates a site relies on: SIGTERM and a second start, metrics, logs, renewed certificates.
+
+mod agents;
+mod common;
+
+use agents::{Agent, start};
+use common::{dzoa, json};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+const NAMES: [&str; 3] = ["a", "b", "c"];
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// Three agents on a path that take some seconds.
+fn network_file() -> String {
+    format!(
+        r#"
+name = "operations"
+[problem]
+loss = "logistic"
+eta = 0.1
+[data]
+synthetic = {{ agents = 3, samples = 200, features = 6 }}
+[network]
+topology = "path"
+{}
+[algorithm]
+rho = 0.1
+rounds = 2000
+inner_steps = 20
+directions = 10
+[privacy]
+mechanism = "output"
+total_epsilon = 8.0
+delta = 1e-5
+[run]
+seed = 3
+"#,
+        agents::on_loopback(&NAMES)
+    )
+}
+
+fn log(dir: &Path, name: &str) -> String {
+    std::fs::read_to_string(dir.join(format!("log-{name}"))).unwrap()
+}
+
+/// The lines of a log that are JSON.
+fn records(dir: &Path, name: &str) -> Vec<serde_json::Value> {
+    log(dir, name).lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
+/// The last round that an agent's log speaks of.
+fn round(dir: &Path, name: &str) -> u64 {
+    records(dir, name).iter().filter_map(|line| line["fields"]["round"].as_u64()).max().unwrap_or(0)
+}
+
+fn wait_for(what: &str, mut held: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !held() {
+        assert!(begun.elapsed() < LIMIT, "still not: {what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn ended(agent: &mut Agent) -> std::process::ExitStatus {
+    let mut status = None;
+    wait_for("the agent's end", || {
+        status = agent.0.try_wait().unwrap();
+        status.is_some()
+    });
+    status.unwrap()
+}
+
+/// What Prometheus would see.
+fn metrics(port: u16) -> String {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    stream
+        .write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        .unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    text
+}
+
+/// The value of a metric, with its labels as they are written.
+fn value(metrics: &str, name: &str) -> f64 {
+    let line = metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    line.unwrap_or_else(|| panic!("no {name} in {metrics}")).parse().unwrap()
+}
+
+#[test]
+fn sigterm_renewal_and_a_second_start_change_no_bit_and_metrics_and_logs_tell_of_it() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path();
+    std::fs::write(dir.join("net.toml"), network_file()).unwrap();
+    let simulated = json(dir, &["run", "net.toml", "--out", "simulated", "--json"]);
+    let certs = ["certs", "--network", "net.toml", "--out", "certs"];
+    assert!(dzoa(dir, &certs).status.success());
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let json_logs = ["--log-format", "json"];
+    let mut a = start(dir, "a", &["--log-format", "json", "--metrics", &port.to_string()]);
+    // A path: b is between the two and not there yet.
+    let mut c = start(dir, "c", &json_logs);
+    wait_for("a says whom it waits for", || log(dir, "a").contains("not yet met: b"));
+    let mut b = start(dir, "b", &json_logs);
+    wait_for("some rounds", || round(dir, "b") > 50);
+
+    // In the midst of it: Prometheus' view of a.
+    let text = metrics(port);
+    assert!(text.starts_with("HTTP/1.1 200"), "{text}");
+    assert!(value(&text, "dzoa_rounds_done") > 0.0 && value(&text, "dzoa_rounds") == 2000.0);
+    assert!(value(&text, "dzoa_sent_bytes_total") > 1000.0);
+    assert!(value(&text, "dzoa_received_frames_total") > 10.0);
+    assert!(value(&text, "dzoa_waiting_seconds{neighbour=\"b\"}") > 0.0);
+    assert_eq!(value(&text, "dzoa_refused_frames_total"), 0.0);
+    // Seeded: there is no epsilon to show.
+    assert!(!text.contains("dzoa_epsilon"), "{text}");
+
+    // SIGTERM, by its id.
+    let killed = Command::new("kill").arg("-TERM").arg(b.0.id().to_string()).status().unwrap();
+    assert!(killed.success());
+    assert_eq!(ended(&mut b).code(), Some(1));
+    let words = log(dir, "b");
+    assert!(words.contains("everything is kept in state-b"), "{words}");
+    assert!(words.contains("hint: the same command goes on from there"), "{words}");
+    let stopped = round(dir, "b");
+    assert!(stopped < 2000, "it was over before it was stopped");
+
+    // Renewed under the same authority; a and c go on with what they have.
+    let old = std::fs::read(dir.join("certs/b.pem")).unwrap();
+    let authority = std::fs::read(dir.join("certs/ca.pem")).unwrap();
+    let renewed = dzoa(dir, &certs);
+    assert!(String::from_utf8_lossy(&renewed.stdout).contains("renewed with the authority"));
+    assert_ne!(std::fs::read(dir.join("certs/b.pem")).unwrap(), old);
+    assert_eq!(std::fs::read(dir.join("certs/ca.pem")).unwrap(), authority);
+    let mut b = start(dir, "b", &json_logs);
+    wait_for("b goes on", || log(dir, "b").contains("goes on in round"));
+    for (name, agent) in NAMES.iter().zip([&mut a, &mut b, &mut c]) {
+        let status = ended(agent);
+        assert!(status.success(), "{name}: {status}: {}", log(dir, name));
+    }
+    for (k, name) in NAMES.iter().enumerate() {
+        let summary =
+            std::fs::read_to_string(dir.join(format!("state-{name}/summary.json"))).unwrap();
+        let summary: serde_json::Value = serde_json::from_str(&summary).unwrap();
+        assert_eq!(summary["coefficients"][0], simulated["coefficients"][k], "agent {name}");
+    }
+
+    // Every line of a finished agent's log is a record, with what a log collector looks for.
+    let lines = records(dir, "a");
+    assert_eq!(lines.len(), log(dir, "a").lines().count(), "{}", log(dir, "a"));
+    let last = lines.iter().rfind(|line| line["fields"]["message"] == "round").unwrap();
+    assert!(last["timestamp"].is_string() && last["level"] == "INFO", "{last}");
+    assert_eq!(last["fields"]["agent"], "a");
+    assert_eq!(last["fields"]["round"], 2000);
+    assert!(last["fields"]["ms_per_round"].as_f64().unwrap() > 0.0);
+    // No log ever holds a private key.
+    for name in NAMES {
+        assert!(!log(dir, name).contains("PRIVATE KEY"));
+    }
+}
