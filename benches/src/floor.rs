@@ -47,7 +47,8 @@ pub fn per_sample(samples: &Samples, loss: &dyn Loss, count: usize, repeat: usiz
     let fitted = vec![0.1; rows];
     let mut out = vec![0.0; count];
     let fill = best(repeat, |i| normals.fill(i as u64, block.values_mut()));
-    let product = best(repeat, |_| samples.rows.products(block.block(), 2 * count, &mut products));
+    let product =
+        best(repeat, |_| samples.rows.products(0, block.block(), 2 * count, &mut products));
     let batch = Batch {
         fitted: &fitted,
         targets: &samples.targets,

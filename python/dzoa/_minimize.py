@@ -128,6 +128,8 @@ def minimize(
     smoothing: float | None = None,
     step: float | None = None,
     lipschitz: float = 1.0,
+    antithetic: bool | None = None,
+    orthogonal: bool | None = None,
     average: str = "auto",
     regularizer: str = "none",
     eta: float = 0.0,
@@ -170,6 +172,8 @@ def minimize(
         Called after every round; True ends the run.
     inner_steps, directions, smoothing, step, lipschitz : T, J, u_1, alpha_0 R and L of the inner loop.
         Without a ``step``: from the measured curvature; under ``scalar`` from ``curvature``, a public bound.
+    antithetic, orthogonal : pairs of opposite directions, and directions at right angles: less noise from as many
+        values. By default both with ``mechanism="none"``, neither with the others.
     regularizer, eta, l1_ratio : ``"none"``, ``"l1"``, ``"l2"`` (1/2 ||b||^2) or ``"elastic-net"``, handled in closed form.
     max_evaluations : int, optional
         Points that may be asked of each objective; a run that would need more ends.
@@ -209,6 +213,8 @@ def minimize(
         "smoothing": _check.optional_number("smoothing", smoothing),
         "step": _check.optional_number("step", step),
         "lipschitz": _check.number("lipschitz", lipschitz),
+        "antithetic": None if antithetic is None else bool(antithetic),
+        "orthogonal": None if orthogonal is None else bool(orthogonal),
         "average": average,
         "regularizer": regularizer,
         "l1_ratio": _check.number("l1_ratio", l1_ratio, strict=False, high=1.0),

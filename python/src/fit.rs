@@ -113,7 +113,9 @@ fn plan(options: &Options, problem: &Problem, graph: &Graph) -> PyResult<Plan> {
     let Some(total_epsilon) = options.total_epsilon else {
         let rho = options.rho.unwrap_or_else(|| plain_rho(problem));
         let step = match zeroth {
-            true => Step::ZerothOrder(inner_loops(options, problem, graph, rho, None)),
+            true => {
+                Step::ZerothOrder(inner_loops(options, problem, graph, rho, None, |inner| inner))
+            }
             false => Step::Exact { tolerance: tolerance(problem, rho) },
         };
         return Ok(Plan {
@@ -149,7 +151,9 @@ fn plan(options: &Options, problem: &Problem, graph: &Graph) -> PyResult<Plan> {
                 plan_output(problem, k, consensus, rounds, None, &target).map_err(refused)
             })
             .collect::<PyResult<Vec<_>>>()?;
-        let inner = zeroth.then(|| inner_loops(options, problem, graph, rho, None));
+        // Under `output` the inner noise is not needed: fewer values do, as in `dzoa run`.
+        let fewer = |inner| ZerothOrder { antithetic: true, orthogonal: true, ..inner };
+        let inner = zeroth.then(|| inner_loops(options, problem, graph, rho, None, fewer));
         return Ok(Plan {
             rho,
             rounds,
@@ -164,7 +168,7 @@ fn plan(options: &Options, problem: &Problem, graph: &Graph) -> PyResult<Plan> {
     let rho = options.rho.unwrap_or(rule.rho);
     let rounds = options.rounds.unwrap_or(rule.rounds);
     let clip = options.clip.unwrap_or(public_clip);
-    let inner = inner_loops(options, problem, graph, rho, Some(clip));
+    let inner = inner_loops(options, problem, graph, rho, Some(clip), |inner| inner);
     let looks = (inner[0].directions, inner[0].inner_steps);
     let plans = problem
         .agents
@@ -188,6 +192,7 @@ fn inner_loops(
     graph: &Graph,
     rho: f64,
     clip: Option<f64>,
+    arranged: impl Fn(ZerothOrder) -> ZerothOrder,
 ) -> Vec<ZerothOrder> {
     let scalar = clip.is_some();
     let standard = match scalar {
@@ -196,17 +201,17 @@ fn inner_loops(
         }
         false => ZerothOrder::default(),
     };
-    let inner = ZerothOrder {
+    let inner = arranged(ZerothOrder {
         inner_steps: options.inner_steps.unwrap_or(standard.inner_steps),
         directions: options.directions.unwrap_or(standard.directions),
         ..standard
-    };
+    });
     let build = |k: usize| {
         let data = data_curvature(problem, k, &inner, scalar);
         let quadratic = rho * graph.neighbourhood(k, true) as f64;
         let longest = match scalar {
             true => scalar_step(data, quadratic),
-            false => stable_step(data + 2.0 * quadratic, problem.dim(), inner.directions),
+            false => stable_step(data + 2.0 * quadratic, problem.dim(), &inner),
         };
         ZerothOrder { alpha0_times_r: first_step(longest, &inner, problem.dim()), ..inner }
     };

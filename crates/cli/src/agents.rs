@@ -13,6 +13,7 @@ use dzoa::prelude::*;
 use dzoa::privacy::{Event, Ledger};
 use dzoa::scalar::Scalar;
 use dzoa::simulate::{BuildError, Fleet, Releases, agents, check};
+use dzoa::stopping::Stopping;
 use std::sync::Arc;
 
 /// How far the agents' averages may still differ after the final gossip, as a fraction of before.
@@ -240,6 +241,10 @@ pub fn primal_step(
     inner: Option<&ZerothOrder>,
     promise: &Promise,
 ) -> Box<dyn PrimalStep> {
+    let tolerance = match config.algorithm.solver {
+        Solver::Exact { tolerance } | Solver::ZerothOrder { tolerance, .. } => tolerance,
+        Solver::Baseline(_) => None,
+    };
     match (&config.privacy.mechanism, inner) {
         (Mechanism::Output { .. }, inner) => {
             Box::new(Output::new(inner.copied(), problem.risk(k), promise.tau))
@@ -248,14 +253,11 @@ pub fn primal_step(
             let samples = Arc::new(problem.risk(k));
             Box::new(Scalar { inner: *inner, clip: clip_of(*clip), samples })
         }
-        (_, Some(inner)) => Box::new(*inner),
-        (_, None) => {
-            let tolerance = match config.algorithm.solver {
-                Solver::Exact { tolerance } => tolerance,
-                Solver::ZerothOrder { .. } | Solver::Baseline(_) => None,
-            };
-            Box::new(Exact::new(problem.risk(k), tolerance))
-        }
+        (_, Some(inner)) => match tolerance {
+            Some(tolerance) => Box::new(Stopping::new(*inner, problem.risk(k), tolerance)),
+            None => Box::new(*inner),
+        },
+        (_, None) => Box::new(Exact::new(problem.risk(k), tolerance)),
     }
 }
 

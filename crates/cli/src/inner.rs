@@ -56,7 +56,7 @@ pub fn inner_loop(
     k: usize,
     optimum: Option<&Optimum>,
 ) -> Result<Option<ZerothOrder>> {
-    let Solver::ZerothOrder { inner, step, lipschitz } = &config.algorithm.solver else {
+    let Solver::ZerothOrder { inner, step, lipschitz, .. } = &config.algorithm.solver else {
         return Ok(None);
     };
     let inner = ZerothOrder { lipschitz: lipschitz.at(k), ..*inner };
@@ -92,7 +92,7 @@ pub fn inner_loop(
             let quadratic = config.algorithm.admm.rho * neighbourhood as f64;
             let longest = match mechanism {
                 Mechanism::Scalar { .. } => scalar_step(data, quadratic),
-                _ => stable_step(data + 2.0 * quadratic, problem.dim(), inner.directions),
+                _ => stable_step(data + 2.0 * quadratic, problem.dim(), &inner),
             };
             first_step(longest, &inner, problem.dim())
         }

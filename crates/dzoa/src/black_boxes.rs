@@ -67,6 +67,10 @@ pub struct Settings {
     pub lipschitz: f64,
     /// Average the iterates of the inner loop.
     pub inner_average: bool,
+    /// Pairs of opposite directions; by default without protection only.
+    pub antithetic: Option<bool>,
+    /// Directions at right angles; likewise.
+    pub orthogonal: Option<bool>,
     /// Start a primal step at the last release.
     pub warm_start: Option<bool>,
     /// Count an agent in its own neighbourhood.
@@ -90,6 +94,8 @@ impl Default for Settings {
             step: None,
             lipschitz: 1.0,
             inner_average: false,
+            antithetic: None,
+            orthogonal: None,
             warm_start: None,
             self_loop: true,
             average: None,
@@ -102,6 +108,9 @@ impl Default for Settings {
 /// Black boxes that cannot be run.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum PrepareError {
+    /// Directions that depend on each other, where a claim counts on their independence.
+    #[error("antithetic or orthogonal directions, but this mechanism counts on independent ones")]
+    Arranged,
     /// A box gave no value before the first round.
     #[error("agent {agent}, before round 1: {failure}")]
     Failed {
@@ -186,7 +195,7 @@ pub fn prepare(
             .alpha0_times_r(*epsilon),
             (None, Protection::None) => {
                 let curvature = curvatures[k] + 2.0 * quadratic;
-                first_step(stable_step(curvature, features, inner.directions), inner, features)
+                first_step(stable_step(curvature, features, inner), inner, features)
             }
         }
     };
@@ -260,7 +269,13 @@ fn shape(
         Protection::None if settings.step.is_some() => rho = rho.or(Some(1.0)),
         Protection::None => {}
     }
+    let unprotected = matches!(protection, Protection::None);
+    if !unprotected && (settings.antithetic == Some(true) || settings.orthogonal == Some(true)) {
+        return Err(PrepareError::Arranged);
+    }
     let inner = ZerothOrder {
+        antithetic: settings.antithetic.unwrap_or(unprotected),
+        orthogonal: settings.orthogonal.unwrap_or(unprotected),
         inner_steps: settings.inner_steps.unwrap_or(inner_steps),
         directions: settings.directions.unwrap_or(directions),
         smoothing: settings.smoothing.unwrap_or(smoothing),

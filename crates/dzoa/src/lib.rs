@@ -54,6 +54,7 @@ pub mod reference;
 pub mod scalar;
 pub mod simulate;
 pub mod step_rule;
+pub mod stopping;
 pub mod streams;
 pub mod theory;
 pub mod trace;

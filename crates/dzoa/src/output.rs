@@ -13,7 +13,8 @@ use crate::streams::Purpose;
 use crate::zeroth_order::{Workspace, ZerothOrder};
 use dzoa_privacy::Receipt;
 
-/// The zeroth-order loop first; where it is not certified to be within tau, the exact solver finishes.
+/// The zeroth-order loop first, until it is certified to be within tau; where T steps are not enough, the exact
+/// solver finishes.
 pub struct Output {
     inner: Option<ZerothOrder>,
     exact: Exact,
@@ -37,19 +38,22 @@ impl PrimalStep for Output {
         work: &mut Workspace,
     ) -> Result<Primal, InnerFailure> {
         let mut b = start.to_vec();
-        let mut certified = false;
+        let (mut certified, mut oracle_calls) = (false, 0);
         if let Some(inner) = &self.inner {
             let fill = context.directions(Purpose::Directions, context.round);
+            let near = |b: &[f64]| self.exact.distance_at(lagrangian, b) <= self.tau;
+            let done = inner.descend_until(lagrangian, &mut b, fill, work, near);
             // A loop that left the finite numbers is simply not certified.
-            certified = inner.descend(lagrangian, &mut b, fill, work).is_ok()
-                && self.exact.distance_at(lagrangian, &b) <= self.tau;
+            certified = done.is_ok() && near(&b);
+            let steps = done.map_or(inner.inner_steps, |done| done.steps);
+            oracle_calls = inner.oracle_calls(steps);
         }
         if !certified {
             b = self.exact.solve(lagrangian)?.0;
         }
         Ok(Primal {
             release: context.release(b, receipt)?,
-            oracle_calls: self.inner.map_or(0, |inner| inner.oracle_calls()),
+            oracle_calls,
             step_raised: false,
             finished_exactly: !certified,
             clipped: 0,

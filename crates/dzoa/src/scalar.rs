@@ -87,7 +87,7 @@ impl PrimalStep for Scalar {
         }
         Ok(Primal {
             release: looks.finish(b),
-            oracle_calls: inner.oracle_calls(),
+            oracle_calls: inner.oracle_calls(inner.inner_steps),
             step_raised: raised,
             finished_exactly: false,
             clipped,

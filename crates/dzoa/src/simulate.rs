@@ -264,7 +264,8 @@ impl Fleet for Vec<Agent> {
 pub fn simulate(agents: &mut Vec<Agent>, observer: &mut dyn Observer) -> Status {
     let mut round = 0;
     loop {
-        agents.par_iter_mut().for_each_init(Workspace::default, |work, agent| agent.compute(work));
+        let each = agents.par_iter_mut().with_max_len(1);
+        each.for_each_init(Workspace::default, |work, agent| agent.compute(work));
         let mut mail: Vec<Envelope> = Vec::new();
         let mut failed = None;
         for (k, agent) in agents.iter_mut().enumerate() {

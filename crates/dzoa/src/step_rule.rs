@@ -4,9 +4,12 @@ use crate::problem::Problem;
 use crate::zeroth_order::ZerothOrder;
 
 /// For a quadratic of curvature h the two-point estimate with J directions in P dimensions contracts for
-/// steps below `2/(h (1 + (P + 1)/J))`; half of that is taken.
-pub fn stable_step(curvature: f64, features: usize, directions: usize) -> f64 {
-    1.0 / (curvature * (1.0 + (features as f64 + 1.0) / directions as f64))
+/// steps below `2/(h (1 + (P + 1)/J))`, or `2/(h max(1, P/J))` with directions at right angles; half of that is taken.
+/// Of mirrored directions only one of each pair counts.
+pub fn stable_step(curvature: f64, features: usize, inner: &ZerothOrder) -> f64 {
+    let (p, j) = (features as f64, inner.distinct_directions() as f64);
+    let spread = if inner.orthogonal { (p / j).max(1.0) } else { 1.0 + (p + 1.0) / j };
+    1.0 / (curvature * spread)
 }
 
 /// The curvature of agent k's data term, for rows in the unit ball and without looking at them: a bound, or for

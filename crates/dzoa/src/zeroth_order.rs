@@ -29,6 +29,10 @@ pub struct ZerothOrder {
     /// Take the average of the iterates instead of the last one.
     #[doc(alias = "hat w^(T)")]
     pub inner_average: bool,
+    /// Pairs of opposite directions, not in the paper: whatever is odd in them cancels. docs/oracle-calls.md.
+    pub antithetic: bool,
+    /// Directions at right angles, not in the paper. docs/oracle-calls.md.
+    pub orthogonal: bool,
 }
 
 impl Default for ZerothOrder {
@@ -40,9 +44,23 @@ impl Default for ZerothOrder {
             alpha0_times_r: 1.0,
             lipschitz: 1.0,
             inner_average: false,
+            antithetic: false,
+            orthogonal: false,
         }
     }
 }
+
+/// What a descent did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Descent {
+    /// Whether `u_2` had to be raised to what the objective can resolve.
+    pub raised: bool,
+    /// Steps taken.
+    pub steps: usize,
+}
+
+/// Steps between two looks at how near the loop has come: a look costs about as much as a step with few directions.
+const STEPS_PER_LOOK: usize = 2;
 
 /// Buffers of the inner loop, reused over steps, rounds and agents.
 #[derive(Clone, Debug, Default)]
@@ -72,14 +90,17 @@ impl ZerothOrder {
         (u1, (self.smoothing / (p * t * p * t)).min(0.5 * u1))
     }
 
-    /// Values of the objective that one primal step asks for.
-    pub fn oracle_calls(&self) -> u64 {
-        2 * (self.inner_steps * self.directions) as u64
+    /// Values of the objective that so many steps ask for.
+    pub fn oracle_calls(&self, steps: usize) -> u64 {
+        2 * (steps * self.directions) as u64
+    }
+
+    /// Directions of a step that are not mirrored from another.
+    pub fn distinct_directions(&self) -> usize {
+        if self.antithetic { self.directions.div_ceil(2) } else { self.directions }
     }
 
     /// T steps down from `b`, in place. `draw(t, directions)` supplies the directions of step t.
-    ///
-    /// Returns whether `u_2` had to be raised to what the objective can resolve.
     #[doc(alias = "thirdzeroth")]
     #[doc(alias = "fifthzeroth")]
     #[doc(alias = "Algorithm 1, lines 5 to 10: the inner loop")]
@@ -89,21 +110,37 @@ impl ZerothOrder {
         &self,
         objective: &dyn Objective,
         b: &mut [f64],
+        draw: impl FnMut(usize, &mut Directions),
+        work: &mut Workspace,
+    ) -> Result<Descent, InnerFailure> {
+        self.descend_until(objective, b, draw, work, |_| false)
+    }
+
+    /// The same, but ends before T steps once `near` says so; it is asked now and then.
+    pub fn descend_until(
+        &self,
+        objective: &dyn Objective,
+        b: &mut [f64],
         mut draw: impl FnMut(usize, &mut Directions),
         work: &mut Workspace,
-    ) -> Result<bool, InnerFailure> {
+        mut near: impl FnMut(&[f64]) -> bool,
+    ) -> Result<Descent, InnerFailure> {
         let features = b.len();
-        let mut raised = false;
+        let mut done = Descent { raised: false, steps: 0 };
         work.directions.resize(features, self.directions);
         work.gradient.resize(features, 0.0);
         work.average.clear();
         work.average.resize(features, 0.0);
         for t in 1..=self.inner_steps {
+            if done.steps.is_multiple_of(STEPS_PER_LOOK) && near(b) {
+                break;
+            }
             draw(t, &mut work.directions);
+            self.arrange(&mut work.directions, &mut work.gradient);
             let (u1, mut u2) = self.smoothing_at(t, features);
             let shortest = objective.shortest_step(b);
             if u2 < shortest {
-                (u2, raised) = (shortest, true);
+                (u2, done.raised) = (shortest, true);
             }
             let probe = Probe { point: b, u1, u2, directions: &work.directions };
             gradient(objective, &probe, &mut work.scratch, &mut work.quotients, &mut work.gradient);
@@ -118,12 +155,23 @@ impl ZerothOrder {
             if !b.iter().all(|b| b.is_finite()) {
                 return Err(InnerFailure::NonFinite { step: t });
             }
+            done.steps = t;
         }
-        if self.inner_average {
-            let steps = self.inner_steps as f64;
+        if self.inner_average && done.steps > 0 {
+            let steps = done.steps as f64;
             b.iter_mut().zip(&work.average).for_each(|(b, sum)| *b = sum / steps);
         }
-        Ok(raised)
+        Ok(done)
+    }
+
+    /// The options beyond the paper, applied to directions that were just drawn.
+    fn arrange(&self, directions: &mut Directions, buffer: &mut Vec<f64>) {
+        if self.orthogonal {
+            directions.orthogonalize(self.distinct_directions(), buffer);
+        }
+        if self.antithetic {
+            directions.mirror();
+        }
     }
 }
 
@@ -165,11 +213,11 @@ impl PrimalStep for ZerothOrder {
     ) -> Result<Primal, InnerFailure> {
         let mut b = start.to_vec();
         let draw = context.directions(Purpose::Directions, context.round);
-        let raised = self.descend(lagrangian, &mut b, draw, work)?;
+        let done = self.descend(lagrangian, &mut b, draw, work)?;
         Ok(Primal {
             release: context.release(b, receipt)?,
-            oracle_calls: self.oracle_calls(),
-            step_raised: raised,
+            oracle_calls: self.oracle_calls(done.steps),
+            step_raised: done.raised,
             finished_exactly: false,
             clipped: 0,
         })

@@ -49,6 +49,8 @@ pub enum Solver {
         step: Option<PerAgent>,
         /// L.
         lipschitz: PerAgent,
+        /// How near to the minimiser it may stop, if given.
+        tolerance: Option<f64>,
     },
     /// The exact solver.
     Exact {
@@ -117,7 +119,16 @@ impl Algorithm {
             },
             false => ZerothOrder::default(),
         };
+        // Under `output` the inner noise is not needed: fewer values do.
+        let output = matches!(privacy.mechanism, Mechanism::Output { .. });
+        let few = |key: &'static str| match other {
+            Some(_) => Ok(None),
+            None => options.optional::<bool>(key),
+        };
+        let (antithetic, orthogonal) = (few("antithetic")?, few("orthogonal")?);
         let inner = ZerothOrder {
+            antithetic: antithetic.unwrap_or(output),
+            orthogonal: orthogonal.unwrap_or(output),
             inner_steps: section.count("inner_steps")?.unwrap_or(standard.inner_steps),
             directions: section.count("directions")?.unwrap_or(standard.directions),
             smoothing: section.positive("smoothing")?.unwrap_or(standard.smoothing),
@@ -143,6 +154,20 @@ impl Algorithm {
         };
         options.finish()?;
         section.finish()?;
+        for (key, given) in [("antithetic", antithetic), ("orthogonal", orthogonal)] {
+            only_with(
+                &options,
+                key,
+                given.is_some(),
+                "algorithm.name = \"d-zoa\"",
+                name == "d-zoa",
+            )?;
+            if given == Some(true) && (intrinsic || scalar) {
+                return Err(options
+                    .error(key, "is true, but this mechanism counts on independent directions")
+                    .hint("remove it, or set privacy.mechanism = \"output\" or \"none\""));
+            }
+        }
         let solver = if let Some(mut other) = other {
             match &privacy.mechanism {
                 Mechanism::Scalar { .. } => {
@@ -188,13 +213,11 @@ impl Algorithm {
             only_with(section, "step", step.is_some(), "algorithm.name = \"d-zoa\"", false)?;
             Solver::Exact { tolerance }
         } else {
-            only_with(
-                &options,
-                "tolerance",
-                tolerance.is_some(),
-                "algorithm.name = \"admm\"",
-                false,
-            )?;
+            if tolerance.is_some() && !matches!(privacy.mechanism, Mechanism::None) {
+                return Err(options.error("tolerance", "has no effect with this mechanism").hint(
+                    "under output it is privacy.tolerance; the others take all their steps",
+                ));
+            }
             if intrinsic {
                 only_with(
                     section,
@@ -204,7 +227,7 @@ impl Algorithm {
                     false,
                 )?;
             }
-            Solver::ZerothOrder { inner, step, lipschitz }
+            Solver::ZerothOrder { inner, step, lipschitz, tolerance }
         };
         let admm = Admm { rho, rounds: rounds as u64, self_loop: true, warm_start };
         Ok(Self { solver, admm, average, rho_is_auto, rounds_are_auto, mode })

@@ -257,9 +257,15 @@ fn read_algorithm(section: &Section<'_>) -> Result<(Settings, bool)> {
     };
     let words = ["auto", "none", "last-half", "network"];
     let average = section.choice("average", &words)?;
+    let options = section.section("options")?;
+    let (antithetic, orthogonal) =
+        (options.optional("antithetic")?, options.optional("orthogonal")?);
+    options.finish()?;
     let settings = Settings {
         rho,
         rounds,
+        antithetic,
+        orthogonal,
         inner_steps: section.count("inner_steps")?,
         directions: section.count("directions")?,
         smoothing: section.positive("smoothing")?,

@@ -163,19 +163,20 @@ impl Rows {
         sum
     }
 
-    /// `out = X b`.
-    pub fn times(&self, b: &[f64], out: &mut [f64]) {
+    /// `out = X b` for as many rows from `first` on as `out` has room for.
+    pub fn times(&self, first: usize, b: &[f64], out: &mut [f64]) {
         match &self.storage {
             Storage::Dense(values) => vectorized(
                 #[inline(always)]
                 || {
-                    for (row, out) in values.chunks_exact(self.width).zip(out) {
+                    let rows = values[first * self.width..].chunks_exact(self.width);
+                    for (row, out) in rows.zip(out) {
                         *out = dot(row, b);
                     }
                 },
             ),
             Storage::Sparse { .. } => {
-                out.iter_mut().enumerate().for_each(|(row, out)| *out = self.dot(row, b));
+                out.iter_mut().zip(first..).for_each(|(out, row)| *out = self.dot(row, b));
             }
         }
     }
@@ -207,25 +208,30 @@ impl Rows {
     }
 
     /// `out = X block` for a block of `columns` vectors stored feature by feature
-    /// (`block[p * columns + c]`); `out[row * columns + c]`.
+    /// (`block[p * columns + c]`), and for as many rows from `first` on as `out` has room for;
+    /// `out[row * columns + c]`.
     ///
     /// This is the one product of an inner step. Directions lie next to each other so that dense and
     /// sparse rows, the losses and the regularisers all run along contiguous memory.
-    pub fn products(&self, block: &[f64], columns: usize, out: &mut [f64]) {
+    pub fn products(&self, first: usize, block: &[f64], columns: usize, out: &mut [f64]) {
         match &self.storage {
-            Storage::Dense(values) => matmul(
-                MatMut::from_row_major_slice_mut(out, self.count, columns),
-                Accum::Replace,
-                MatRef::from_row_major_slice(values, self.count, self.width),
-                MatRef::from_row_major_slice(block, self.width, columns),
-                1.0,
-                // Agents run in parallel; a product inside one of them stays on its core.
-                Par::Seq,
-            ),
+            Storage::Dense(values) => {
+                let count = out.len() / columns;
+                let values = &values[first * self.width..][..count * self.width];
+                matmul(
+                    MatMut::from_row_major_slice_mut(out, count, columns),
+                    Accum::Replace,
+                    MatRef::from_row_major_slice(values, count, self.width),
+                    MatRef::from_row_major_slice(block, self.width, columns),
+                    1.0,
+                    // Agents and tiles of rows run in parallel; a product inside one of them stays on its core.
+                    Par::Seq,
+                );
+            }
             Storage::Sparse { starts, columns: indices, values } => vectorized(
                 #[inline(always)]
                 || {
-                    for (row, out) in out.chunks_exact_mut(columns).enumerate() {
+                    for (row, out) in (first..).zip(out.chunks_exact_mut(columns)) {
                         let range = starts[row]..starts[row + 1];
                         sparse_times(&indices[range.clone()], &values[range], block, out);
                     }
@@ -323,28 +329,30 @@ impl Rows {
     }
 }
 
-/// `out = x' block` for one sparse row. A few columns at a time stay in registers over all its entries.
+/// `out = x' block` for one sparse row. A few columns at a time stay in registers over all its entries; the last few
+/// are moved back so that they fit.
 #[inline(always)]
 fn sparse_times(indices: &[u32], values: &[f64], block: &[f64], out: &mut [f64]) {
     const WIDTH: usize = 16;
     let columns = out.len();
-    let mut from = 0;
-    while from + WIDTH <= columns {
-        let mut sums = [0.0; WIDTH];
+    if columns < WIDTH {
+        out.fill(0.0);
+        for (&p, &value) in indices.iter().zip(values) {
+            let line = &block[p as usize * columns..][..columns];
+            out.iter_mut().zip(line).for_each(|(out, nu)| *out = value.mul_add(*nu, *out));
+        }
+        return;
+    }
+    for from in (0..columns).step_by(WIDTH) {
+        let from = from.min(columns - WIDTH);
+        let mut sums = [0.0f64; WIDTH];
         for (&p, &value) in indices.iter().zip(values) {
             let line = &block[p as usize * columns + from..][..WIDTH];
             for lane in 0..WIDTH {
-                sums[lane] += value * line[lane];
+                sums[lane] = value.mul_add(line[lane], sums[lane]);
             }
         }
         out[from..from + WIDTH].copy_from_slice(&sums);
-        from += WIDTH;
-    }
-    let rest = &mut out[from..];
-    rest.fill(0.0);
-    for (&p, &value) in indices.iter().zip(values) {
-        let line = &block[p as usize * columns + from..][..rest.len()];
-        rest.iter_mut().zip(line).for_each(|(out, nu)| *out += value * nu);
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod black_box;
 pub mod data;
+mod directions;
 pub mod least_squares;
 pub mod loss;
 pub mod partition;
@@ -9,10 +10,12 @@ pub mod regularizer;
 pub mod synthetic;
 
 pub use black_box::{BlackBox, Failure, Limits, Oracle, OracleError, Points};
+pub use directions::Directions;
 
 use data::Samples;
 use least_squares::LeastSquares;
 use loss::{Batch, Epigraph, Loss};
+use rayon::prelude::*;
 use regularizer::{Penalty, Regularizer};
 use std::sync::Arc;
 
@@ -108,43 +111,6 @@ impl Problem {
     }
 }
 
-/// A batch of directions `nu1_j, nu2_j`, feature by feature: the J values of `nu1` for feature p,
-/// then the J values of `nu2`, next to each other.
-#[derive(Clone, Debug, Default)]
-pub struct Directions {
-    count: usize,
-    values: Vec<f64>,
-}
-
-impl Directions {
-    /// Makes room for J directions in P dimensions.
-    pub fn resize(&mut self, features: usize, count: usize) {
-        self.count = count;
-        self.values.resize(features * 2 * count, 0.0);
-    }
-
-    /// J.
-    pub fn count(&self) -> usize {
-        self.count
-    }
-
-    /// All values, to be filled.
-    pub fn values_mut(&mut self) -> &mut [f64] {
-        &mut self.values
-    }
-
-    /// All values as a block of 2 J columns.
-    pub fn block(&self) -> &[f64] {
-        &self.values
-    }
-
-    /// `(nu1_j[p])_j` and `(nu2_j[p])_j`.
-    #[inline]
-    pub fn feature(&self, p: usize) -> (&[f64], &[f64]) {
-        self.values[p * 2 * self.count..][..2 * self.count].split_at(self.count)
-    }
-}
-
 /// A question to an objective: how does it change from `b + u1 nu1_j` along `u2 nu2_j`, for every j?
 #[derive(Clone, Copy, Debug)]
 pub struct Probe<'a> {
@@ -165,7 +131,17 @@ pub struct Scratch {
     products: Vec<f64>,
     here: Vec<f64>,
     there: Vec<f64>,
+    /// J sums for every tile of rows.
+    tiles: Vec<f64>,
+    /// Buffers of threads that share the rows.
+    helpers: Vec<Scratch>,
 }
+
+/// Rows that are treated together: their products with all directions stay in the cache. Sums are formed tile by tile
+/// and then over the tiles in their order, so that the number of threads changes no bit.
+const TILE: usize = 256;
+/// Below this many multiplications another thread would come too late.
+const WORTH_SHARING: usize = 2_000_000;
 
 /// A function that the zeroth-order loop can ask for values: an agent's data term, or all of `F_k`.
 pub trait Objective: Send + Sync {
@@ -233,12 +209,27 @@ impl Objective for EmpiricalRisk {
     }
 
     fn quotients(&self, probe: &Probe<'_>, scratch: &mut Scratch, out: &mut [f64]) {
-        let Probe { u1, u2, .. } = *probe;
-        self.project(probe, scratch);
-        let Scratch { fitted, products, .. } = scratch;
-        let targets = &self.samples.targets;
-        self.loss.differences(&Batch { fitted, targets, products, u1, u2 }, out);
-        out.iter_mut().for_each(|out| *out *= self.weight / u2);
+        let count = out.len();
+        let tiles = self.samples.count().div_ceil(TILE);
+        let mut sums = std::mem::take(&mut scratch.tiles);
+        sums.resize(tiles * count, 0.0);
+        let threads = self.threads(count).min(tiles);
+        if threads > 1 {
+            let share = tiles.div_ceil(threads);
+            scratch.helpers.resize_with(threads, Scratch::default);
+            let shares = sums.par_chunks_mut(share * count).zip(&mut scratch.helpers);
+            shares.enumerate().for_each(|(thread, (sums, scratch))| {
+                self.tiles(probe, thread * share, scratch, sums);
+            });
+        } else {
+            self.tiles(probe, 0, scratch, &mut sums);
+        }
+        out.fill(0.0);
+        for sums in sums.chunks_exact(count) {
+            out.iter_mut().zip(sums).for_each(|(out, sum)| *out += sum);
+        }
+        scratch.tiles = sums;
+        out.iter_mut().for_each(|out| *out *= self.weight / probe.u2);
     }
 }
 
@@ -264,14 +255,40 @@ pub trait PerSample: Objective {
 }
 
 impl EmpiricalRisk {
-    /// `x'b` of every row and its products with all directions, in the scratch buffers.
-    fn project(&self, probe: &Probe<'_>, scratch: &mut Scratch) {
-        let rows = &self.samples.rows;
+    /// The samples of a tile: `x'b` of every row and its products with all directions, in buffers that are reused.
+    fn project<'a>(
+        &'a self,
+        probe: &Probe<'_>,
+        tile: usize,
+        fitted: &'a mut Vec<f64>,
+        products: &'a mut Vec<f64>,
+    ) -> Batch<'a> {
+        let Samples { rows, targets } = &*self.samples;
         let columns = 2 * probe.directions.count();
-        scratch.fitted.resize(rows.count(), 0.0);
-        scratch.products.resize(rows.count() * columns, 0.0);
-        rows.times(probe.point, &mut scratch.fitted);
-        rows.products(probe.directions.block(), columns, &mut scratch.products);
+        let first = tile * TILE;
+        let targets = &targets[first..targets.len().min(first + TILE)];
+        fitted.resize(targets.len(), 0.0);
+        products.resize(targets.len() * columns, 0.0);
+        rows.times(first, probe.point, fitted);
+        rows.products(first, probe.directions.block(), columns, products);
+        Batch { fitted, targets, products, u1: probe.u1, u2: probe.u2 }
+    }
+
+    /// The sums of differences of as many tiles from `first` on as there is room for.
+    fn tiles(&self, probe: &Probe<'_>, first: usize, scratch: &mut Scratch, sums: &mut [f64]) {
+        let count = probe.directions.count();
+        let Scratch { fitted, products, .. } = scratch;
+        for (tile, sums) in (first..).zip(sums.chunks_exact_mut(count)) {
+            self.loss.differences(&self.project(probe, tile, fitted, products), sums);
+        }
+    }
+
+    /// How many threads should share the rows of one inner step with J directions: idle ones take what others leave.
+    fn threads(&self, directions: usize) -> usize {
+        match self.samples.rows.stored() * directions < WORTH_SHARING {
+            true => 1,
+            false => rayon::current_num_threads(),
+        }
     }
 }
 
@@ -292,17 +309,19 @@ impl PerSample for EmpiricalRisk {
         out: &mut [f64],
     ) -> u64 {
         let mut sum = ClippedSum::new(clip, self.samples.count());
-        let Probe { u1, u2, directions, .. } = *probe;
-        let count = directions.count();
-        self.project(probe, scratch);
-        scratch.here.resize(count, 0.0);
+        let count = probe.directions.count();
+        let Scratch { fitted, products, here, .. } = scratch;
+        here.resize(count, 0.0);
         out.fill(0.0);
-        for (i, products) in scratch.products.chunks_exact(2 * count).enumerate() {
-            let (fitted, targets) = (&scratch.fitted[i..=i], &self.samples.targets[i..=i]);
-            let sample = Batch { fitted, targets, products, u1, u2 };
-            self.loss.differences(&sample, &mut scratch.here);
-            for (out, difference) in out.iter_mut().zip(&scratch.here) {
-                sum.add(difference / u2, out);
+        for tile in 0..self.samples.count().div_ceil(TILE) {
+            let batch = self.project(probe, tile, fitted, products);
+            for (i, products) in batch.products.chunks_exact(2 * count).enumerate() {
+                let (fitted, targets) = (&batch.fitted[i..=i], &batch.targets[i..=i]);
+                let sample = Batch { fitted, targets, products, ..batch };
+                self.loss.differences(&sample, here);
+                for (out, difference) in out.iter_mut().zip(here.iter()) {
+                    sum.add(difference / probe.u2, out);
+                }
             }
         }
         sum.finish(out)

@@ -1,5 +1,6 @@
 //! Rounds a second of five agents on the paper's graph: a bare exchange of vectors, and real agents.
 
+use dzoa::admm::PrimalStep;
 use dzoa::agent::Average;
 use dzoa::prelude::*;
 use dzoa::privacy::{Entry, Event};
@@ -41,8 +42,10 @@ fn graph() -> Graph {
 pub enum Work {
     /// One durable write, the vector to every neighbour, the vectors of all of them.
     Bare,
-    /// What `dzoa agent` does: journal, ledger, frames, repetition and all.
+    /// What `dzoa agent` does, T = 1: journal, ledger, frames, repetition and all.
     Agents,
+    /// The same with exact ADMM on 20 rows of least squares.
+    Admm,
 }
 
 /// Rounds a second, from when all have met to when the last has done its rounds.
@@ -81,7 +84,10 @@ pub fn rate(rounds: u64, features: usize, work: Work) -> f64 {
                     let job = Job { k, rounds, features, dir, link, met };
                     match work {
                         Work::Bare => bare(job),
-                        Work::Agents => real(job),
+                        Work::Agents => real(job, 2, |_, _| Box::new(least())),
+                        Work::Admm => {
+                            real(job, 20, |problem, k| Box::new(Exact::new(problem.risk(k), None)))
+                        }
                     }
                 })
             })
@@ -146,9 +152,18 @@ fn bare(mut job: Job<'_>) -> Duration {
     elapsed
 }
 
+/// The least that an inner loop can do.
+fn least() -> ZerothOrder {
+    ZerothOrder { inner_steps: 1, directions: 1, alpha0_times_r: 1e-6, ..Default::default() }
+}
+
 /// Real agents: journal, ledger, frames, repetition and all.
-fn real(mut job: Job<'_>) -> Duration {
-    let data = Synthetic { agents: 5, samples: 2, features: job.features, ..Default::default() };
+fn real(
+    mut job: Job<'_>,
+    samples: usize,
+    step: impl Fn(&Problem, usize) -> Box<dyn PrimalStep>,
+) -> Duration {
+    let data = Synthetic { agents: 5, samples, features: job.features, ..Default::default() };
     let streams = Streams::from_seed(1);
     let drawn = data.draw(Squared.targets(), &mut streams.rng(Purpose::Data, "", 0));
     let problem = Problem {
@@ -159,11 +174,9 @@ fn real(mut job: Job<'_>) -> Duration {
         intercept: false,
         agents: drawn.into_iter().map(Arc::new).collect(),
     };
-    let inner =
-        ZerothOrder { inner_steps: 1, directions: 1, alpha0_times_r: 1e-6, ..Default::default() };
     let settings = Admm { rounds: job.rounds, ..Admm::default() };
     let releases = Releases { average: Average::None, ..Releases::all(Event::Unprotected, 5) };
-    let all = agents(&problem, &graph(), settings, releases, &streams, |_| Box::new(inner));
+    let all = agents(&problem, &graph(), settings, releases, &streams, |k| step(&problem, k));
     let agent = all.expect("agents").swap_remove(job.k);
     let medium =
         JournalFile::open(&job.dir.join(format!("{}.journal", NAMES[job.k]))).expect("a journal");

@@ -73,19 +73,39 @@ fn processes() {
     }
 }
 
-/// Five nodes, ten coefficients, communication only.
-fn others(agents: f64) {
-    println!("\n| program | rounds/s | dzoa's agents to it |");
-    println!("| --- | ---: | ---: |");
-    println!("| dzoa: 5 agents, journal, ledger, mutual TLS | {agents:.0} | 1 |");
-    let others = [
-        ("Flower's simulation: 5 clients, a server, no disk, no TLS", peers::flower()),
-        ("disropt over MPI: 5 nodes, the same graph, no disk, no TLS", peers::disropt()),
+/// Five nodes with ten coefficients: communication only, and consensus ADMM with its local problems solved.
+fn others(exchange: f64) {
+    let admm = (0..3).map(|_| rate(1000, 10, Work::Admm)).fold(0.0, f64::max);
+    println!("\n| work | program | rounds/s | dzoa's agents to it |");
+    println!("| --- | --- | ---: | ---: |");
+    let parts = [
+        (
+            "an exchange, nothing computed",
+            exchange,
+            vec![
+                ("Flower's simulation: 5 clients, a server, no disk, no TLS", peers::flower()),
+                (
+                    "disropt over MPI: the same graph, no disk, no TLS",
+                    peers::disropt("disropt_rounds.py"),
+                ),
+            ],
+        ),
+        (
+            "consensus ADMM, 20 rows of least squares each",
+            admm,
+            vec![(
+                "disropt's ADMM over MPI: the same graph, no disk, no TLS",
+                peers::disropt("disropt_admm.py"),
+            )],
+        ),
     ];
-    for (what, rate) in others {
-        match rate {
-            Ok(rate) => println!("| {what} | {rate:.1} | {:.1} |", agents / rate),
-            Err(why) => println!("| {what} | {why} | |"),
+    for (work, agents, others) in parts {
+        println!("| {work} | dzoa: 5 agents, journal, ledger, mutual TLS | {agents:.0} | 1 |");
+        for (program, rate) in others {
+            match rate {
+                Ok(rate) => println!("| | {program} | {rate:.1} | {:.1} |", agents / rate),
+                Err(why) => println!("| | {program} | {why} | |"),
+            }
         }
     }
 }

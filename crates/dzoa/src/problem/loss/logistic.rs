@@ -22,6 +22,37 @@ fn fast_difference(z: f64, step: f64, y: f64) -> f64 {
     elementary::ln_1p(growth / (1.0 + elementary::exp(y * z)))
 }
 
+/// Steps for which [`short_difference`] is exact to the last digits.
+const SHORT: f64 = 1.0 / 64.0;
+
+/// The same for steps of at most [`SHORT`], where two series replace an exponential, a logarithm and a division.
+#[inline(always)]
+fn short_difference(z: f64, step: f64, y: f64) -> f64 {
+    let change = -y * step;
+    // exp(change) - 1, to 6e-18 of itself.
+    let growth = change
+        * elementary::polynomial(
+            change,
+            [1.0, 1.0 / 2.0, 1.0 / 6.0, 1.0 / 24.0, 1.0 / 120.0, 1.0 / 720.0, 1.0 / 5040.0],
+        );
+    let x = growth / (1.0 + elementary::exp(y * z));
+    // ln(1 + x), to 6e-18 of itself.
+    x * elementary::polynomial(
+        x,
+        [
+            1.0,
+            -1.0 / 2.0,
+            1.0 / 3.0,
+            -1.0 / 4.0,
+            1.0 / 5.0,
+            -1.0 / 6.0,
+            1.0 / 7.0,
+            -1.0 / 8.0,
+            1.0 / 9.0,
+        ],
+    )
+}
+
 impl Loss for Logistic {
     fn name(&self) -> &'static str {
         "logistic"
@@ -44,7 +75,10 @@ impl Loss for Logistic {
     fn differences(&self, batch: &Batch<'_>, out: &mut [f64]) {
         vectorized(
             #[inline(always)]
-            || batch.sum(fast_difference, out),
+            || match batch.longest_step(out.len()) <= SHORT {
+                true => batch.sum(short_difference, out),
+                false => batch.sum(fast_difference, out),
+            },
         );
         // A step so long that its exponential is infinite: once more, with care.
         if !out.iter().all(|out| out.is_finite()) {

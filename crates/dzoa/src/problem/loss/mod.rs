@@ -17,7 +17,7 @@ pub use logistic::Logistic;
 pub use pinball::Pinball;
 pub use squared::Squared;
 
-use crate::kernels::vectorized;
+use crate::kernels::{LANES, eight, for_each_eight, vectorized};
 use std::fmt;
 
 /// Which targets a loss understands.
@@ -129,14 +129,43 @@ impl Batch<'_> {
     fn sum(&self, difference: impl Fn(f64, f64, f64) -> f64, out: &mut [f64]) {
         let Self { fitted, targets, products, u1, u2 } = *self;
         let count = out.len();
+        let samples = || fitted.iter().zip(targets).zip(products.chunks_exact(2 * count));
         out.fill(0.0);
-        let samples = fitted.iter().zip(targets).zip(products.chunks_exact(2 * count));
-        for ((&z, &y), product) in samples {
-            let (first, second) = product.split_at(count);
-            for ((out, &first), &second) in out.iter_mut().zip(first).zip(second) {
-                *out += difference(z + u1 * first, u2 * second, y);
+        for_each_eight(
+            out,
+            #[inline(always)]
+            |j, sums| {
+                for ((&z, &y), product) in samples() {
+                    let (first, second) = (eight(product, j), eight(product, count + j));
+                    for lane in 0..LANES {
+                        sums[lane] += difference(z + u1 * first[lane], u2 * second[lane], y);
+                    }
+                }
+            },
+            #[inline(always)]
+            |j| {
+                let one = |((&z, &y), product): ((&f64, &f64), &[f64])| {
+                    difference(z + u1 * product[j], u2 * product[count + j], y)
+                };
+                samples().map(one).sum()
+            },
+        );
+    }
+
+    /// The longest step of any sample along any of J directions.
+    #[inline(always)]
+    fn longest_step(&self, count: usize) -> f64 {
+        let mut longest = [0.0f64; LANES];
+        for product in self.products.chunks_exact(2 * count) {
+            let (eights, rest) = product[count..].as_chunks::<LANES>();
+            for eight in eights {
+                for lane in 0..LANES {
+                    longest[lane] = longest[lane].max(eight[lane].abs());
+                }
             }
+            longest[0] = rest.iter().fold(longest[0], |longest, step| longest.max(step.abs()));
         }
+        self.u2.abs() * longest.into_iter().fold(0.0, f64::max)
     }
 }
 

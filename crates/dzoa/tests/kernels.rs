@@ -1,0 +1,116 @@
+//! The vectorised paths give what the plain ones give, on every instruction set of this machine, and with any number of
+//! threads.
+
+use dzoa::kernels::{Level, at};
+use dzoa::prelude::*;
+use dzoa::problem::loss::{Batch, Targets};
+use dzoa::problem::{Directions, EmpiricalRisk, Probe, Scratch};
+use dzoa::streams::Purpose;
+use std::sync::Arc;
+
+fn losses() -> [Arc<dyn Loss>; 6] {
+    [
+        Arc::new(Squared),
+        Arc::new(Absolute),
+        Arc::new(Huber { delta: 0.5 }),
+        Arc::new(Pinball { quantile: 0.3 }),
+        Arc::new(Logistic),
+        Arc::new(Hinge),
+    ]
+}
+
+/// Standard normals.
+fn values(step: u64, count: usize) -> Vec<f64> {
+    let mut values = vec![0.0; count];
+    Streams::from_seed(9).normals(Purpose::Directions, "k", 1).fill(step, &mut values);
+    values
+}
+
+#[test]
+fn differences_of_a_batch_are_those_of_its_samples_on_every_level() {
+    let samples = 37;
+    for loss in losses() {
+        for count in [1, 7, 8, 9, 30] {
+            // From steps that vanish beside the fitted values to some that leave every exponential's range.
+            for u2 in [1e-300, 1e-14, 1e-6, 1e-3, 0.02, 1.0, 40.0, 4000.0] {
+                let (fitted, products) = (values(1, samples), values(2, samples * 2 * count));
+                let signs = loss.targets() == Targets::Signs;
+                let targets: Vec<f64> = values(3, samples)
+                    .into_iter()
+                    .map(|y| if signs { f64::signum(y) } else { y })
+                    .collect();
+                let batch =
+                    Batch { fitted: &fitted, targets: &targets, products: &products, u1: 0.7, u2 };
+                let mut bits: Option<Vec<u64>> = None;
+                for level in Level::available() {
+                    let mut out = vec![f64::NAN; count];
+                    at(level, || loss.differences(&batch, &mut out));
+                    for (j, out) in out.iter().enumerate() {
+                        let (mut sum, mut size) = (0.0, 0.0);
+                        for i in 0..samples {
+                            let line = &products[i * 2 * count..][..2 * count];
+                            let z = fitted[i] + 0.7 * line[j];
+                            let difference = loss.difference(z, u2 * line[count + j], targets[i]);
+                            sum += difference;
+                            size += difference.abs();
+                        }
+                        let what = format!("{} {level:?} J = {count} u2 = {u2}", loss.name());
+                        assert!((out - sum).abs() <= 1e-14 * size, "{what}: {out} against {sum}");
+                    }
+                    let found: Vec<u64> = out.iter().map(|out| out.to_bits()).collect();
+                    assert_eq!(
+                        *bits.get_or_insert_with(|| found.clone()),
+                        found,
+                        "{level:?}: other bits"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn tiles_of_rows_add_up_and_threads_change_no_bit() {
+    let (rows, features, count) = (1100, 90, 30);
+    for loss in losses() {
+        for sparse in [false, true] {
+            let dense = Rows::dense(features, values(4, rows * features)).unwrap().into_unit_ball();
+            let targets: Vec<f64> = values(5, rows).into_iter().map(f64::signum).collect();
+            let stored = if sparse { dense.to_sparse() } else { dense };
+            let samples = Arc::new(Samples::new(stored, targets).unwrap());
+            let risk = EmpiricalRisk { samples: samples.clone(), loss: loss.clone(), weight: 0.5 };
+            let mut directions = Directions::default();
+            directions.resize(features, count);
+            directions.values_mut().copy_from_slice(&values(6, features * 2 * count));
+            let point = values(7, features);
+            let probe = Probe { point: &point, u1: 0.1, u2: 1e-3, directions: &directions };
+            let quotients = |threads: usize| {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+                let mut out = vec![0.0; count];
+                pool.install(|| risk.quotients(&probe, &mut Scratch::default(), &mut out));
+                out
+            };
+            let one = quotients(1);
+            for threads in [2, 3, 8] {
+                assert_eq!(one, quotients(threads), "{} threads", threads);
+            }
+            for j in 0..count {
+                let nu = |p: usize| (directions.feature(p).0[j], directions.feature(p).1[j]);
+                let here: Vec<f64> = (0..features).map(|p| point[p] + 0.1 * nu(p).0).collect();
+                let along: Vec<f64> = (0..features).map(|p| nu(p).1).collect();
+                let term = |i: usize| {
+                    let (z, step) = (samples.rows.dot(i, &here), samples.rows.dot(i, &along));
+                    loss.difference(z, 1e-3 * step, samples.targets[i]) * 0.5 / 1e-3
+                };
+                let sum: f64 = (0..rows).map(term).sum();
+                let size: f64 = (0..rows).map(|i| term(i).abs()).sum();
+                assert!(
+                    (one[j] - sum).abs() <= 1e-11 * size,
+                    "{}: {} against {sum}",
+                    loss.name(),
+                    one[j]
+                );
+            }
+        }
+    }
+}
