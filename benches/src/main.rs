@@ -5,6 +5,7 @@ mod clock;
 mod document;
 mod floor;
 mod normality;
+mod plot;
 mod setting;
 
 use clock::best;
@@ -14,6 +15,7 @@ use dzoa::problem::data::Samples;
 use dzoa::problem::least_squares::LeastSquares;
 use serde_json::{Value, json};
 use setting::{Setting, agents, agents_of, descend};
+use std::path::Path;
 use std::sync::Arc;
 
 /// `dzoa-benches SECTION[=ARGUMENT]...` prints; with `document=FILE numpy=SECONDS,SECONDS` it writes the document, too.
@@ -31,6 +33,7 @@ fn main() {
             "memory" => memory(),
             "normals" => normals(value),
             "count" => count(value),
+            "others" => read(value),
             "document" => {
                 file = Some(value.to_string());
                 continue;
@@ -50,8 +53,22 @@ fn main() {
     }
     if let Some(file) = file {
         let text = document::document(&results, &format!("{:?}", level()), numpy);
-        std::fs::write(&file, text).unwrap_or_else(|error| panic!("{file}: {error}"));
+        write(&file, &text);
+        if let Some((_, axes)) = results.iter().find(|(section, _)| section == "scaling") {
+            let picture = Path::new(&file).with_file_name("scaling.svg");
+            write(&picture.display().to_string(), &plot::scaling(axes));
+        }
     }
+}
+
+fn write(file: &str, text: &str) {
+    std::fs::write(file, text).unwrap_or_else(|error| panic!("{file}: {error}"));
+}
+
+/// What another program measured.
+fn read(file: &str) -> Value {
+    let text = std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{file}: {error}"));
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{file}: {error}"))
 }
 
 /// One trial of the paper's example on one core, and its floor.

@@ -15,7 +15,8 @@ const USAGE: &str = "usage: cargo xtask COMMAND
             numpy, and the Python package with its tests and tutorial; installs what it needs
   wheel     make a wheel of the Python package, in target/wheels
   figures   draw the pictures of the documentation anew
-  bench     measure docs/performance.md anew: speed beside its floor and numpy, in about ten minutes
+  bench     measure docs/performance.md anew: speed beside its floor, numpy and (with Python 3.13) decent-bench and
+            nevergrad, in about fifteen minutes
   comparison [--quick]
             measure the tables of docs/comparison.md anew, in less than an hour; --quick takes few trials
             and leaves the large data sets out
@@ -60,6 +61,17 @@ fn root() -> PathBuf {
 fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
     command.current_dir(root());
+    // What the outer cargo says about this package is an input of some build scripts (ring's): with it, every change
+    // between `cargo xtask` and plain cargo would build the network stack anew.
+    for (key, _) in std::env::vars_os() {
+        let name = key.to_string_lossy();
+        if name.starts_with("CARGO_PKG_")
+            || name.starts_with("CARGO_MANIFEST_")
+            || name == "LD_LIBRARY_PATH"
+        {
+            command.env_remove(&key);
+        }
+    }
     command
 }
 
@@ -107,6 +119,22 @@ fn test() -> Outcome {
         "tests",
         cargo().env("PROPTEST_RNG_SEED", "20261115").args(["test", "--release", "--workspace"]),
     )?;
+    // Each instruction set that is not the best of this machine; one that it lacks becomes the next plainer one.
+    for level in ["portable", "avx2"] {
+        let mut oracles = cargo();
+        oracles.env("DZOA_KERNELS", level).args(["test", "--release", "--workspace", "--quiet"]);
+        oracles.args([
+            "--test",
+            "oracle",
+            "--test",
+            "baselines",
+            "--test",
+            "kernels",
+            "--test",
+            "oracle_calls",
+        ]);
+        step(&format!("oracles, {level}"), &mut oracles)?;
+    }
     step(
         "documentation",
         cargo().env("RUSTDOCFLAGS", "-D warnings").args([
@@ -150,7 +178,6 @@ fn against_numpy() -> Outcome {
 /// docs/performance.md: everything that is measured about speed, beside its floor and numpy.
 fn bench() -> Outcome {
     step("build", cargo().args(["test", "--release", "--workspace", "--no-run"]))?;
-    step("build", cargo().args(["build", "--release", "--workspace", "--bin", "dzoa-benches"]))?;
     let [samples, gram, _] = trial_seconds()?;
     let root = root();
     let data = std::env::var_os("DZOA_DATA").map_or(root.join("../shared/data"), Into::into);
@@ -162,9 +189,33 @@ fn bench() -> Outcome {
     } else {
         println!("== a9a: SKIPPED, no {}", a9a.display());
     }
-    bench.args(["threads", "scaling", "memory", "normals=28"]);
+    bench.args(["threads", "scaling", "memory"]);
+    if let Some(measured) = others()? {
+        bench.arg(format!("others={}", measured.display()));
+    }
+    bench.arg("normals=28");
     bench.arg(format!("numpy={samples},{gram}")).arg("document=docs/performance.md");
     step("measuring", &mut bench)
+}
+
+/// decent-bench and nevergrad beside dzoa, where there is a Python that decent-bench runs on.
+fn others() -> Result<Option<PathBuf>, String> {
+    let new_enough = ["python3.14", "python3.13"]
+        .into_iter()
+        .find(|name| output(name, Command::new(name).arg("--version")).is_ok());
+    let Some(interpreter) = new_enough else {
+        println!("== decent-bench and nevergrad: SKIPPED, no Python 3.13");
+        return Ok(None);
+    };
+    let folder = root().join("benches/others");
+    let python = python_of(interpreter, &folder.join("requirements.txt"))?;
+    let mut measure = Command::new(python);
+    measure.arg(folder.join("measure.py")).arg("--dzoa").arg(root().join("target/release/dzoa"));
+    println!("== decent-bench and nevergrad");
+    let json = output("measure.py", &mut measure)?;
+    let file = root().join("target/xtask-others.json");
+    std::fs::write(&file, json).map_err(|error| format!("{}: {error}", file.display()))?;
+    Ok(Some(file))
 }
 
 /// Seconds of one trial on one core: numpy per sample, numpy in Gram form, and the program.
@@ -197,11 +248,15 @@ fn trial_seconds() -> Result<[f64; 3], String> {
 
 /// A Python with these packages, in a virtual environment of their own under target/.
 fn python(requirements: &Path) -> Result<PathBuf, String> {
+    python_of("python3", requirements)
+}
+
+fn python_of(interpreter: &str, requirements: &Path) -> Result<PathBuf, String> {
     let folder = requirements.parent().and_then(Path::file_name).unwrap_or_default();
     let venv = root().join("target/venv").join(folder);
     let python = venv.join("bin/python");
     if !python.exists() {
-        output("python3 -m venv", Command::new("python3").args(["-m", "venv"]).arg(&venv))
+        output("python3 -m venv", Command::new(interpreter).args(["-m", "venv"]).arg(&venv))
             .map_err(|error| format!("{error}\nPython 3 with its venv module is needed"))?;
     }
     let mut pip = Command::new(&python);

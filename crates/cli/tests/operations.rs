@@ -14,6 +14,36 @@ use std::time::{Duration, Instant};
 const NAMES: [&str; 3] = ["a", "b", "c"];
 const LIMIT: Duration = Duration::from_secs(120);
 
+/// Exact ADMM that does not wait for whoever is late.
+fn partial_file() -> String {
+    format!(
+        r#"
+name = "straggler"
+[problem]
+loss = "logistic"
+regularizer = "l2"
+eta = 0.1
+[data]
+synthetic = {{ agents = 3, samples = 100, features = 5 }}
+[network]
+topology = "complete"
+{}
+[algorithm]
+name = "admm"
+mode = "partial"
+round_limit = 0.02
+lag = 5
+rho = 0.05
+rounds = 300
+[privacy]
+mechanism = "none"
+[run]
+seed = 3
+"#,
+        agents::on_loopback(&NAMES)
+    )
+}
+
 /// Three agents on a path that take some seconds.
 fn network_file() -> String {
     format!(
@@ -160,5 +190,51 @@ fn sigterm_renewal_and_a_second_start_change_no_bit_and_metrics_and_logs_tell_of
     // No log ever holds a private key.
     for name in NAMES {
         assert!(!log(dir, name).contains("PRIVATE KEY"));
+    }
+}
+
+#[test]
+fn with_a_straggler_the_partial_mode_goes_on_and_ends_at_the_same_optimum() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path();
+    std::fs::write(dir.join("net.toml"), partial_file()).unwrap();
+    // Synchronous, in one process: where it must end.
+    let simulated = json(
+        dir,
+        &["run", "net.toml", "--set", "algorithm.mode=\"synchronous\"", "--out", "simulated", "--json"],
+    );
+    assert!(dzoa(dir, &["certs", "--network", "net.toml", "--out", "certs"]).status.success());
+    let json_logs = ["--log-format", "json"];
+    let mut agents: Vec<Agent> = NAMES.iter().map(|name| start(dir, name, &json_logs)).collect();
+    // c is held up four fifths of the time, by its id, until it is done.
+    let late = agents[2].0.id().to_string();
+    let signal = |what: &str| Command::new("kill").args([what, &late]).status().unwrap();
+    let begun = Instant::now();
+    let mut held = 0;
+    while agents[2].0.try_wait().unwrap().is_none() {
+        assert!(begun.elapsed() < LIMIT, "{:?}", NAMES.map(|name| round(dir, name)));
+        signal("-STOP");
+        std::thread::sleep(Duration::from_millis(200));
+        signal("-CONT");
+        std::thread::sleep(Duration::from_millis(50));
+        held += 1;
+    }
+    assert!(held > 3, "the straggler was never held up");
+    for (name, agent) in NAMES.iter().zip(&mut agents) {
+        let status = ended(agent);
+        assert!(status.success(), "{name}: {status}: {}", log(dir, name));
+    }
+    for (k, name) in NAMES.iter().enumerate() {
+        let summary =
+            std::fs::read_to_string(dir.join(format!("state-{name}/summary.json"))).unwrap();
+        let summary: serde_json::Value = serde_json::from_str(&summary).unwrap();
+        let numbers = |values: &serde_json::Value| -> Vec<f64> {
+            values.as_array().unwrap().iter().map(|value| value.as_f64().unwrap()).collect()
+        };
+        let (found, expected) =
+            (numbers(&summary["coefficients"][0]), numbers(&simulated["coefficients"][k]));
+        let distance: f64 = found.iter().zip(&expected).map(|(a, b)| (a - b).powi(2)).sum();
+        let size: f64 = expected.iter().map(|b| b * b).sum();
+        assert!(distance <= 1e-6 * size, "{name}: off by {:e}", (distance / size).sqrt());
     }
 }

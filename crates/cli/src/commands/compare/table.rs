@@ -127,7 +127,9 @@ pub fn verdict(rows: &[Row], agents: usize) -> String {
                     short(error(free))
                 );
             }
-            Some(_) => sentence.push_str(", and it needs no coordinator"),
+            Some(best) => {
+                let _ = write!(sentence, "; {} needs no coordinator", best.algorithm);
+            }
             None => {}
         }
         sentences.push(sentence + ".");
