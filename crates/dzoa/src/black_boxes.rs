@@ -195,7 +195,9 @@ pub fn prepare(
             .alpha0_times_r(*epsilon),
             (None, Protection::None) => {
                 let curvature = curvatures[k] + 2.0 * quadratic;
-                first_step(stable_step(curvature, features, inner), inner, features)
+                // As careful as with independent directions: nobody knows whether the box has kinks.
+                let careful = ZerothOrder { orthogonal: false, ..*inner };
+                first_step(stable_step(curvature, features, &careful), inner, features)
             }
         }
     };
