@@ -250,7 +250,8 @@ impl Agent {
     pub fn go_on(&mut self) -> bool {
         let may = self.phase == Phase::Waiting
             && self.released.is_some()
-            && self.links.iter().all(|link| link.ours.len() as u64 <= self.lag);
+            && self.lag > 0
+            && self.links.iter().all(|link| link.is_near(self.round, self.lag));
         if may {
             self.complete();
             self.advance();
@@ -263,7 +264,9 @@ impl Agent {
     #[doc(alias = "Algorithm 1, lines 3 and 4: sharing and the dual update")]
     fn advance(&mut self) {
         while self.phase == Phase::Waiting
-            && self.links.iter().all(|link| link.theirs.contains_key(&self.round))
+            && self.links.iter().all(|link| {
+                link.theirs.contains_key(&self.round) && link.is_near(self.round, self.lag)
+            })
         {
             self.complete();
         }

@@ -67,9 +67,9 @@ pub struct Settings {
     pub lipschitz: f64,
     /// Average the iterates of the inner loop.
     pub inner_average: bool,
-    /// Pairs of opposite directions; by default without protection only.
+    /// Pairs of opposite directions; not by default.
     pub antithetic: Option<bool>,
-    /// Directions at right angles; likewise.
+    /// Directions at right angles; by default without protection only.
     pub orthogonal: Option<bool>,
     /// Start a primal step at the last release.
     pub warm_start: Option<bool>,
@@ -195,9 +195,10 @@ pub fn prepare(
             .alpha0_times_r(*epsilon),
             (None, Protection::None) => {
                 let curvature = curvatures[k] + 2.0 * quadratic;
-                // As careful as with independent directions: nobody knows whether the box has kinks.
-                let careful = ZerothOrder { orthogonal: false, ..*inner };
-                first_step(stable_step(curvature, features, &careful), inner, features)
+                // Steps that jump over a kink must be short: then the rule for independent directions.
+                let kinked = settings.regularizer.separable().is_none_or(|(l1, _)| l1 > 0.0);
+                let rule = ZerothOrder { orthogonal: inner.orthogonal && !kinked, ..*inner };
+                first_step(stable_step(curvature, features, &rule), inner, features)
             }
         }
     };
@@ -276,7 +277,7 @@ fn shape(
         return Err(PrepareError::Arranged);
     }
     let inner = ZerothOrder {
-        antithetic: settings.antithetic.unwrap_or(unprotected),
+        antithetic: settings.antithetic.unwrap_or(false),
         orthogonal: settings.orthogonal.unwrap_or(unprotected),
         inner_steps: settings.inner_steps.unwrap_or(inner_steps),
         directions: settings.directions.unwrap_or(directions),

@@ -140,3 +140,50 @@ fn a_run_stops_before_it_overspends() {
         assert!(agent.ledger().epsilon(1e-5) <= 1.0);
     }
 }
+
+#[test]
+fn a_neighbours_vector_that_stays_away_is_waited_for_after_lag_rounds() {
+    const LAG: u64 = 4;
+    let mut agents = network(60, vec![]);
+    agents.iter_mut().for_each(|agent| agent.allow_lag(LAG));
+    // The first vector of agent 0 does not reach agent 1; everything else does, at once.
+    let mut withheld = None;
+    let mut furthest = 0;
+    for turn in 0..400 {
+        let mut mail = Vec::new();
+        for k in 0..K {
+            while let Some(output) = agents[k].poll() {
+                match output {
+                    Output::Compute => agents[k].compute(&mut Default::default()),
+                    Output::Send(envelope) => {
+                        for &to in graph().neighbours(k) {
+                            let beta = envelope.message.values().clone();
+                            let message = Input::Received { from: k, round: envelope.round, beta };
+                            match (k, to, envelope.round) {
+                                (0, 1, 1) => withheld = Some(message),
+                                _ => mail.push((to, message)),
+                            }
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        for (to, message) in mail {
+            agents[to].handle(message).unwrap();
+        }
+        // The time limit of a round is over for everybody.
+        for agent in &mut agents {
+            agent.go_on();
+        }
+        if turn < 100 {
+            furthest = furthest.max(agents[1].round());
+        } else if let Some(late) = withheld.take() {
+            agents[1].handle(late).unwrap();
+        }
+    }
+    // A neighbour keeps its vectors for a while only: whoever went on would never get this one, and the duals of
+    // the two ends would differ for ever.
+    assert_eq!(furthest, 1 + LAG, "it did not wait");
+    assert!(agents.iter().all(|agent| agent.rounds_done() == 60), "it did not go on afterwards");
+}

@@ -46,6 +46,14 @@ impl Link {
         }
     }
 
+    /// Whether an agent may leave this round: not while one of its vectors from `lag` rounds before is missing. The
+    /// neighbour keeps its vectors no longer than that, and a pair that only one end has counted spoils the duals
+    /// for ever.
+    pub(super) fn is_near(&self, round: u64, lag: u64) -> bool {
+        let unpaired = self.ours.keys().find(|ours| !self.theirs.contains_key(ours));
+        unpaired.is_none_or(|oldest| round < oldest + lag.max(1))
+    }
+
     /// The first round of its that is missing, for an agent in the given round.
     pub(super) fn first_missing(&self, round: u64) -> u64 {
         let first = self.ours.keys().next().copied().unwrap_or(round).min(round);

@@ -48,7 +48,7 @@ impl Regularizer {
     }
 
     /// The weights of the l1 and the squared l2 part, where the regulariser is separable.
-    fn separable(&self) -> Option<(f64, f64)> {
+    pub(crate) fn separable(&self) -> Option<(f64, f64)> {
         match *self {
             Regularizer::L1 => Some((1.0, 0.0)),
             Regularizer::L2 => Some((0.0, 1.0)),
