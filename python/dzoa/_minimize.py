@@ -173,8 +173,8 @@ def minimize(
     inner_steps, directions, smoothing, step, lipschitz : T, J, u_1, alpha_0 R and L of the inner loop.
         Without a ``step``: from the measured curvature; under ``scalar`` from ``curvature``, a public bound.
     antithetic, orthogonal : pairs of opposite directions, and directions at right angles: less noise from as many
-        values (antithetic pairs pay where ``smoothing`` is large). By default orthogonal with ``mechanism="none"``, and
-        neither with the others.
+        values (antithetic pairs pay where ``smoothing`` is large). By default orthogonal with ``mechanism="none"`` and no
+        l1 penalty, and neither with the others.
     regularizer, eta, l1_ratio : ``"none"``, ``"l1"``, ``"l2"`` (1/2 ||b||^2) or ``"elastic-net"``, handled in closed form.
     max_evaluations : int, optional
         Points that may be asked of each objective; a run that would need more ends.

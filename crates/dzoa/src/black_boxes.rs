@@ -69,7 +69,7 @@ pub struct Settings {
     pub inner_average: bool,
     /// Pairs of opposite directions; not by default.
     pub antithetic: Option<bool>,
-    /// Directions at right angles; by default without protection only.
+    /// Directions at right angles; by default without protection and without an l1 penalty.
     pub orthogonal: Option<bool>,
     /// Start a primal step at the last release.
     pub warm_start: Option<bool>,
@@ -195,10 +195,7 @@ pub fn prepare(
             .alpha0_times_r(*epsilon),
             (None, Protection::None) => {
                 let curvature = curvatures[k] + 2.0 * quadratic;
-                // Steps that jump over a kink must be short: then the rule for independent directions.
-                let kinked = settings.regularizer.separable().is_none_or(|(l1, _)| l1 > 0.0);
-                let rule = ZerothOrder { orthogonal: inner.orthogonal && !kinked, ..*inner };
-                first_step(stable_step(curvature, features, &rule), inner, features)
+                first_step(stable_step(curvature, features, inner), inner, features)
             }
         }
     };
@@ -273,12 +270,14 @@ fn shape(
         Protection::None => {}
     }
     let unprotected = matches!(protection, Protection::None);
+    // Over a kink, steps that are not averaged by chance jump to and fro.
+    let kinked = settings.regularizer.separable().is_none_or(|(l1, _)| l1 > 0.0);
     if !unprotected && (settings.antithetic == Some(true) || settings.orthogonal == Some(true)) {
         return Err(PrepareError::Arranged);
     }
     let inner = ZerothOrder {
         antithetic: settings.antithetic.unwrap_or(false),
-        orthogonal: settings.orthogonal.unwrap_or(unprotected),
+        orthogonal: settings.orthogonal.unwrap_or(unprotected && !kinked),
         inner_steps: settings.inner_steps.unwrap_or(inner_steps),
         directions: settings.directions.unwrap_or(directions),
         smoothing: settings.smoothing.unwrap_or(smoothing),
