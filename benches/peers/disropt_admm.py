@@ -13,19 +13,15 @@ from disropt.algorithms.admm import ADMM
 from disropt.functions import QuadraticForm, Variable
 from disropt.problems import Problem
 from mpi4py import MPI
+from paper_graph import five
 
-EDGES = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 0), (1, 3)]
 FEATURES, ROWS = 10, 20
 ROUNDS = 100
 REPETITIONS = 3
 
 
 def main():
-    world = MPI.COMM_WORLD
-    rank = world.Get_rank()
-    if world.Get_size() != 5:
-        sys.exit("this needs five processes: mpirun -np 5")
-    neighbours = sorted({b for a, b in EDGES if a == rank} | {a for a, b in EDGES if b == rank})
+    world, rank, neighbours = five()
     rng = np.random.default_rng(rank)
     rows = rng.standard_normal((ROWS, FEATURES))
     targets = rows @ np.ones(FEATURES) + 0.1 * rng.standard_normal(ROWS)

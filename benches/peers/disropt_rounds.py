@@ -4,25 +4,20 @@ and nothing computed.
     mpirun --oversubscribe -np 5 python benches/peers/disropt_rounds.py
 """
 
-import sys
 import time
 
 import numpy as np
 from disropt.agents import Agent
 from mpi4py import MPI
+from paper_graph import five
 
-EDGES = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 0), (1, 3)]
 FEATURES = 10
 ROUNDS = 1000
 REPETITIONS = 5
 
 
 def main():
-    world = MPI.COMM_WORLD
-    rank = world.Get_rank()
-    if world.Get_size() != 5:
-        sys.exit("this needs five processes: mpirun -np 5")
-    neighbours = sorted({b for a, b in EDGES if a == rank} | {a for a, b in EDGES if b == rank})
+    world, rank, neighbours = five()
     agent = Agent(in_neighbors=neighbours, out_neighbors=neighbours)
     best = 0.0
     for _ in range(REPETITIONS):

@@ -25,7 +25,7 @@ impl NetworkFile {
         let file = path.display();
         if let Err(error) = std::fs::metadata(path) {
             return Err(Error::input(format!("{file}: cannot be read: {error}")).hint(
-                "a network file is a config with the agents' names and addresses; docs/deployment.md shows one",
+                "a network file is a config with the agents' names and addresses; examples/hospitals/network.toml is one",
             ));
         }
         let config = Config::load(Some(path), sets)?;
