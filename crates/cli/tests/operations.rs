@@ -14,58 +14,24 @@ use std::time::{Duration, Instant};
 const NAMES: [&str; 3] = ["a", "b", "c"];
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Exact ADMM that does not wait for whoever is late.
-fn partial_file() -> String {
-    format!(
-        r#"
-name = "straggler"
-[problem]
-loss = "logistic"
-regularizer = "l2"
-eta = 0.1
-[data]
-synthetic = {{ agents = 3, samples = 100, features = 5 }}
-[network]
-topology = "complete"
-{}
-[algorithm]
-name = "admm"
-mode = "partial"
-round_limit = 0.02
-lag = 5
-rho = 0.2
-rounds = 1500
-[privacy]
-mechanism = "none"
-[run]
-seed = 3
-"#,
-        agents::on_loopback(&NAMES)
-    )
-}
-
-/// Three agents on a path that take some seconds.
-fn network_file() -> String {
+/// Three agents on loopback, with what a test needs of them.
+fn network_file(topology: &str, regularizer: &str, algorithm: &str, privacy: &str) -> String {
     format!(
         r#"
 name = "operations"
 [problem]
 loss = "logistic"
+regularizer = "{regularizer}"
 eta = 0.1
 [data]
 synthetic = {{ agents = 3, samples = 200, features = 6 }}
 [network]
-topology = "path"
+topology = "{topology}"
 {}
 [algorithm]
-rho = 0.1
-rounds = 2000
-inner_steps = 20
-directions = 10
+{algorithm}
 [privacy]
-mechanism = "output"
-total_epsilon = 8.0
-delta = 1e-5
+{privacy}
 [run]
 seed = 3
 "#,
@@ -125,14 +91,18 @@ fn value(metrics: &str, name: &str) -> f64 {
 fn sigterm_renewal_and_a_second_start_change_no_bit_and_metrics_and_logs_tell_of_it() {
     let temp = tempfile::tempdir().unwrap();
     let dir = temp.path();
-    std::fs::write(dir.join("net.toml"), network_file()).unwrap();
+    // A path: b is between the others. Some seconds long.
+    let algorithm = "rho = 0.1\nrounds = 2000\ninner_steps = 20\ndirections = 10";
+    let privacy = "mechanism = \"output\"\ntotal_epsilon = 8.0\ndelta = 1e-5";
+    let file = network_file("path", "l1", algorithm, privacy);
+    std::fs::write(dir.join("net.toml"), file).unwrap();
     let simulated = json(dir, &["run", "net.toml", "--out", "simulated", "--json"]);
     let certs = ["certs", "--network", "net.toml", "--out", "certs"];
     assert!(dzoa(dir, &certs).status.success());
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let json_logs = ["--log-format", "json"];
     let mut a = start(dir, "a", &["--log-format", "json", "--metrics", &port.to_string()]);
-    // A path: b is between the two and not there yet.
+    // b is not there yet.
     let mut c = start(dir, "c", &json_logs);
     wait_for("a says whom it waits for", || log(dir, "a").contains("not yet met: b"));
     let mut b = start(dir, "b", &json_logs);
@@ -197,7 +167,11 @@ fn sigterm_renewal_and_a_second_start_change_no_bit_and_metrics_and_logs_tell_of
 fn with_a_straggler_the_partial_mode_goes_on_and_ends_at_the_same_optimum() {
     let temp = tempfile::tempdir().unwrap();
     let dir = temp.path();
-    std::fs::write(dir.join("net.toml"), partial_file()).unwrap();
+    // Exact ADMM that does not wait for whoever is late.
+    let partial = "mode = \"partial\"\nround_limit = 0.02\nlag = 5";
+    let algorithm = format!("name = \"admm\"\n{partial}\nrho = 0.2\nrounds = 900");
+    let file = network_file("complete", "l2", &algorithm, "mechanism = \"none\"");
+    std::fs::write(dir.join("net.toml"), file).unwrap();
     // In a simulation nobody is late: where it must end.
     let simulated = json(dir, &["run", "net.toml", "--out", "simulated", "--json"]);
     assert!(dzoa(dir, &["certs", "--network", "net.toml", "--out", "certs"]).status.success());

@@ -159,12 +159,7 @@ fn outsider(tls: impl Fn(&Path) -> serde_json::Value) -> (usize, usize) {
     let mut b = ZenohLink::open(&settings(&places[1], &[&places[0]], certs("b"))).unwrap();
     assert!(arrives(&mut a, 1, &mut b, SOON).is_some());
     let session = stranger(&places[0], tls(dir.path()));
-    let (sender, heard) = std::sync::mpsc::channel();
-    let _subscriber = session
-        .declare_subscriber("dzoa/**")
-        .callback(move |sample| drop(sender.send(sample.payload().to_bytes().into_owned())))
-        .wait()
-        .unwrap();
+    let (_subscriber, heard) = common::overhear(&session, "dzoa/**");
     let begun = Instant::now();
     let mut forged = 0;
     while begun.elapsed() < A_WHILE {

@@ -1,5 +1,7 @@
 //! Agents that reach each other through a Zenoh router only, and what the router cannot do.
 
+mod common;
+
 use dzoa_node::certs::{Authority, CertFiles};
 use dzoa_node::transport::Transport;
 use dzoa_node::zenoh_link::{
@@ -162,12 +164,7 @@ fn a_router_cannot_forge_alter_or_repeat() {
     let (mut a, mut b) = (site.link(0, &[1]), site.link(1, &[0]));
     assert!(hear_each_other(&mut a, &mut b, SOON));
     let session = bare(&site, "evil");
-    let (sender, overheard) = std::sync::mpsc::channel();
-    let _subscriber = session
-        .declare_subscriber("dzoa/x/a/b")
-        .callback(move |sample| drop(sender.send(sample.payload().to_bytes().into_owned())))
-        .wait()
-        .unwrap();
+    let (_subscriber, overheard) = common::overhear(&session, "dzoa/x/a/b");
     let begun = Instant::now();
     let mut letters: Vec<Vec<u8>> = Vec::new();
     let (mut sent, mut taken) = (0_u64, Vec::new());
@@ -206,12 +203,7 @@ fn a_member_without_the_edge_can_neither_read_nor_write_at_the_router() {
     let (mut a, mut b) = (site.link(0, &[1]), site.link(1, &[0]));
     assert!(hear_each_other(&mut a, &mut b, SOON));
     let session = bare(&site, "c");
-    let (sender, overheard) = std::sync::mpsc::channel();
-    let _subscriber = session
-        .declare_subscriber("dzoa/**")
-        .callback(move |sample| drop(sender.send(sample.payload().to_bytes().into_owned())))
-        .wait()
-        .unwrap();
+    let (_subscriber, overheard) = common::overhear(&session, "dzoa/**");
     let begun = Instant::now();
     while begun.elapsed() < A_WHILE {
         session.put("dzoa/x/b/a", "forged").wait().unwrap();

@@ -209,3 +209,18 @@ impl World {
 pub fn is_release(message: &Message) -> bool {
     matches!(message, Message::Release(_))
 }
+
+/// Hears everything on these keys that a session may hear.
+pub fn overhear(
+    session: &zenoh::Session,
+    keys: &str,
+) -> (zenoh::pubsub::Subscriber<()>, std::sync::mpsc::Receiver<Vec<u8>>) {
+    use zenoh::Wait;
+    let (sender, heard) = std::sync::mpsc::channel();
+    let subscriber = session
+        .declare_subscriber(keys)
+        .callback(move |sample| drop(sender.send(sample.payload().to_bytes().into_owned())))
+        .wait()
+        .unwrap();
+    (subscriber, heard)
+}
