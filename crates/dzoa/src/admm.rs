@@ -191,22 +191,24 @@ impl LocalState {
         let neighbourhood = self.neighbourhood(settings) as f64;
         // |N_k| beta_k, and once more beta_k where N_k includes k.
         let own = neighbourhood + f64::from(u8::from(self_loop));
-        let linear = (0..self.beta.len())
-            .map(|p| {
-                let gamma: f64 = self.edges.iter().map(|edge| edge.gamma[p]).sum();
-                let neighbours: f64 = self.edges.iter().map(|edge| edge.beta[p]).sum();
-                gamma - rho * (own * self.beta[p] + neighbours)
-            })
-            .collect();
+        let mut linear = self.over_edges(|edge| &edge.gamma);
+        let neighbours = self.over_edges(|edge| &edge.beta);
+        for ((linear, beta), neighbours) in linear.iter_mut().zip(&*self.beta).zip(neighbours) {
+            *linear -= rho * (own * beta + neighbours);
+        }
         (linear, rho * neighbourhood)
     }
 
     /// `gamma_k = sum_l gamma_kl`.
     #[doc(alias = "gamma_k")]
     pub fn gamma(&self) -> Vec<f64> {
+        self.over_edges(|edge| &edge.gamma)
+    }
+
+    fn over_edges(&self, part: impl Fn(&Edge) -> &[f64]) -> Vec<f64> {
         let mut sum = vec![0.0; self.beta.len()];
         for edge in &self.edges {
-            sum.iter_mut().zip(&edge.gamma).for_each(|(sum, gamma)| *sum += gamma);
+            sum.iter_mut().zip(part(edge)).for_each(|(sum, part)| *sum += part);
         }
         sum
     }

@@ -15,7 +15,7 @@
 
 mod record;
 
-pub use record::{Kept, KeptInputs, Record, Start};
+pub use record::{FORMAT, Kept, KeptInputs, Record, Start};
 
 use record::{Parsed, parse};
 use std::fs::{File, OpenOptions};

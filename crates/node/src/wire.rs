@@ -10,6 +10,7 @@
 
 use crate::journal::Durable;
 use dzoa::agent::Envelope;
+use dzoa::privacy::packed::pack;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -190,12 +191,7 @@ pub struct Parcel {
 impl Parcel {
     /// The vector of an envelope.
     pub fn new(envelope: &Durable<Envelope>) -> Self {
-        let given = envelope.message.values();
-        let mut values = vec![0; 8 * given.len()];
-        for (eight, value) in values.chunks_exact_mut(8).zip(given.iter()) {
-            eight.copy_from_slice(&value.to_le_bytes());
-        }
-        Self { round: envelope.round, values }
+        Self { round: envelope.round, values: pack(envelope.message.values()) }
     }
 }
 

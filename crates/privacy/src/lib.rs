@@ -18,6 +18,7 @@ pub mod gaussian;
 mod ledger;
 mod mechanism;
 pub mod noise;
+pub mod packed;
 mod rdp;
 
 pub use accountant::{Accountant, ExactGaussian, Theorem2, Unsupported, ZeroConcentrated};

@@ -1,6 +1,7 @@
 //! From a private value to a release.
 
 use crate::noise::{noisy, noisy_laplace, noisy_spherical, spherical_laplace};
+use crate::packed::{Packed, pack};
 use crate::{Entry, Event, Receipt};
 use rand::CryptoRng;
 use serde::{Deserialize, Serialize};
@@ -193,7 +194,7 @@ impl Release {
     /// # Ok::<(), dzoa_privacy::Refused>(())
     /// ```
     pub fn seal(&self, entry: &Entry) -> Sealed {
-        Sealed { values: self.0.to_vec(), seal: seal(&entry.hash, &self.0) }
+        Sealed { values: Packed(self.0.clone()), seal: seal(&entry.hash, &self.0) }
     }
 }
 
@@ -201,7 +202,7 @@ impl Release {
 /// ledger, so that what is sent after a restart was charged, and is what was charged for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sealed {
-    values: Vec<f64>,
+    values: Packed,
     seal: [u8; 32],
 }
 
@@ -217,7 +218,7 @@ impl Sealed {
         if self.seal != seal(&hash, &self.values) {
             return Err(BrokenSeal);
         }
-        Ok(Release(self.values.into()))
+        Ok(Release(self.values.0))
     }
 
     /// What was released.
@@ -229,20 +230,10 @@ impl Sealed {
 fn seal(entry: &str, values: &[f64]) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new_derive_key("dzoa 2026 sealed release");
     hasher.update(entry.as_bytes());
-    // In pieces: the hash has a price per call that is many times that of eight bytes.
-    let mut bytes = vec![0; 8 * values.len().min(PIECE)];
-    for piece in values.chunks(PIECE) {
-        let used = &mut bytes[..8 * piece.len()];
-        for (eight, value) in used.chunks_exact_mut(8).zip(piece) {
-            eight.copy_from_slice(&value.to_bits().to_le_bytes());
-        }
-        hasher.update(used);
-    }
+    // All at once: the hash has a price per call that is many times that of eight bytes.
+    hasher.update(&pack(values));
     *hasher.finalize().as_bytes()
 }
-
-/// Values that are hashed at once.
-const PIECE: usize = 4096;
 
 impl Deref for Release {
     type Target = [f64];
@@ -301,7 +292,7 @@ mod tests {
         let other = Ledger::default().charge(event, "round 2").unwrap();
         assert_eq!(kept.clone().reopen(other), Err(BrokenSeal));
         let same = || Ledger::default().charge(event, "round 1").unwrap();
-        let changed = Sealed { values: vec![0.5], ..kept.clone() };
+        let changed = Sealed { values: Packed(vec![0.5].into()), ..kept.clone() };
         assert_eq!(changed.reopen(same()), Err(BrokenSeal), "no other vector under this seal");
         assert_eq!(kept.reopen(same()), Ok(release));
     }

@@ -17,7 +17,7 @@ use dzoa::prelude::*;
 use dzoa::privacy::{Budget, Entry, Ledger};
 use dzoa_node::certs::CertFiles;
 use dzoa_node::drive::{Outcome, drive};
-use dzoa_node::journal::{Journal, JournalError, JournalFile, Opened, Start};
+use dzoa_node::journal::{self, Journal, JournalError, JournalFile, Opened, Start};
 use dzoa_node::node::{End, Node, NodeError, Settings};
 use dzoa_node::wire;
 use dzoa_node::zenoh_link::{LinkSettings, Place, ZenohLink};
@@ -183,7 +183,7 @@ impl State {
         let start = || {
             let key = fresh.key();
             Ok(Start {
-                journal: 1,
+                journal: journal::FORMAT,
                 network,
                 agent: args.name.clone(),
                 rows: digest(&hex(&key), samples),
@@ -201,8 +201,8 @@ impl State {
             let error = JournalError::Other { what, kept: short(kept), now: short(now) };
             Err(of_journal(&error, dir))
         };
-        if *journal != 1 {
-            return other("format", &journal.to_string(), "1");
+        if *journal != journal::FORMAT {
+            return other("format", &journal.to_string(), &journal::FORMAT.to_string());
         }
         if *kept != network {
             return other("network file", &hex(kept), &hex(&network));

@@ -181,8 +181,12 @@ impl Penalty {
                             let penalized = p < self.penalized;
                             let quadratic = if penalized { curved } else { quadratic };
                             let smooth = smooth_part(linear[p], quadratic, point[p], (u1, u2));
-                            let kink = absolute_difference(point[p] + u1 * nu1, u2 * nu2);
-                            smooth.at(nu1, nu2) + if penalized { kinked * kink } else { 0.0 }
+                            let kink = if penalized && kinked > 0.0 {
+                                absolute_difference(point[p] + u1 * nu1, u2 * nu2)
+                            } else {
+                                0.0
+                            };
+                            smooth.at(nu1, nu2) + kinked * kink
                         };
                         (0..features).map(term).sum()
                     },

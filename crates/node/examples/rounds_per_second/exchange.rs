@@ -9,7 +9,7 @@ use dzoa::simulate::{Releases, agents};
 use dzoa::streams::Purpose;
 use dzoa_node::certs::{Authority, CertFiles};
 use dzoa_node::drive::drive;
-use dzoa_node::journal::{Journal, JournalFile, Medium, Start};
+use dzoa_node::journal::{self, Journal, JournalFile, Medium, Start};
 use dzoa_node::node::{Node, OnLoss, Settings};
 use dzoa_node::transport::Transport;
 use dzoa_node::wire;
@@ -182,7 +182,7 @@ fn real(
         JournalFile::open(&job.dir.join(format!("{}.journal", NAMES[job.k]))).expect("a journal");
     let start = || {
         Ok(Start {
-            journal: 1,
+            journal: journal::FORMAT,
             network: [0; 32],
             agent: NAMES[job.k].into(),
             rows: String::new(),

@@ -2,17 +2,19 @@
 
 use super::JournalError;
 use dzoa::agent::{Counters, Inputs, Past};
+use dzoa::privacy::packed::Packed;
 use dzoa::privacy::{Entry, Sealed};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use std::sync::Arc;
+use serde::{Deserialize, Serialize};
 
+/// The format of journals.
+pub const FORMAT: u32 = 2;
 /// Length and checksum in front of a record.
 const HEAD: usize = 8;
 
 /// What a journal begins with.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Start {
-    /// Format; 1.
+    /// [`FORMAT`].
     pub journal: u32,
     /// Digest of the network file.
     pub network: [u8; 32],
@@ -53,7 +55,7 @@ pub enum Record {
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct KeptInputs {
     round: u64,
-    vectors: Vec<(usize, u64, Values)>,
+    vectors: Vec<(usize, u64, Packed)>,
 }
 
 /// [`Past`] at rest.
@@ -62,33 +64,17 @@ pub struct Kept {
     /// As JSON, the ledger's own form.
     entry: String,
     release: Sealed,
-    memory: Vec<f64>,
+    memory: Packed,
     oracle_calls: u64,
     step_raised: bool,
     finished_exactly: u64,
     clipped: u64,
 }
 
-/// Shared values, which lie in the file as a list of numbers.
-#[derive(Clone, PartialEq)]
-struct Values(Arc<[f64]>);
-
-impl Serialize for Values {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter())
-    }
-}
-
-impl<'de> Deserialize<'de> for Values {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Vec::deserialize(deserializer).map(|values| Self(values.into()))
-    }
-}
-
 impl From<Inputs> for KeptInputs {
     fn from(inputs: Inputs) -> Self {
         let vectors =
-            inputs.vectors.into_iter().map(|(from, round, beta)| (from, round, Values(beta)));
+            inputs.vectors.into_iter().map(|(from, round, beta)| (from, round, Packed(beta)));
         Self { round: inputs.round, vectors: vectors.collect() }
     }
 }
@@ -106,7 +92,7 @@ impl From<Past> for Kept {
         Self {
             entry: serde_json::to_string(&past.entry).expect("an entry is plain data"),
             release: past.release,
-            memory: past.memory,
+            memory: Packed(past.memory.into()),
             oracle_calls,
             step_raised,
             finished_exactly,
@@ -122,7 +108,7 @@ impl Kept {
             self;
         let entry: Entry = serde_json::from_str(&entry).ok()?;
         let counters = Counters { oracle_calls, step_raised, finished_exactly, clipped };
-        Some(Past { entry, release, memory, counters })
+        Some(Past { entry, release, memory: memory.to_vec(), counters })
     }
 }
 

@@ -9,7 +9,7 @@ use dzoa::problem::synthetic::Synthetic;
 use dzoa::simulate::{Releases, agents};
 use dzoa::streams::Purpose;
 use dzoa_node::drive::step;
-use dzoa_node::journal::{Journal, Memory, Start};
+use dzoa_node::journal::{self, Journal, Memory, Start};
 use dzoa_node::memory::{Network, Weather};
 use dzoa_node::node::{End, Node, NodeError, OnLoss, Settings};
 use dzoa_node::wire::{Body, Frame};
@@ -92,7 +92,7 @@ pub fn settings() -> Settings {
 
 pub fn first(k: usize) -> Start {
     Start {
-        journal: 1,
+        journal: journal::FORMAT,
         network: [7; 32],
         agent: graph().names()[k].clone(),
         rows: String::new(),
