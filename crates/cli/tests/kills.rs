@@ -130,7 +130,7 @@ fn only_one_vector_per_round(path: &Path) -> usize {
             continue;
         };
         if let Body::Vector { round, values } = frame.body {
-            let values: Vec<u64> = values.into_iter().map(f64::to_bits).collect();
+            let values: Vec<u64> = values.iter().map(|value| value.to_bits()).collect();
             let kept = known.entry(round).or_insert_with(|| values.clone());
             assert_eq!(*kept, values, "{}: two vectors for round {round}", path.display());
         }

@@ -10,7 +10,7 @@ const CASES: u64 = 10_000_000;
 
 fn main() {
     let mut rng = StdRng::seed_from_u64(1);
-    let body = Body::Vector { round: 1, values: vec![1.0; 3] };
+    let body = Body::Vector { round: 1, values: vec![1.0; 3].into() };
     let (from, to) = ("b".into(), "a".into());
     let honest =
         Frame { network: [7; 32], program: "0".into(), from, to, round: 1, needs: 1, body }

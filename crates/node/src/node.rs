@@ -9,7 +9,7 @@ use crate::aside::Aside;
 use crate::journal::{Durable, Journal, JournalError, Opened, Record};
 use crate::peer::{Peer, SLOWEST_RESEND};
 pub use crate::terms::{End, NodeError, OnLoss, Refusal, Settings, Stats};
-use crate::wire::{self, Body, Frame, Parcel};
+use crate::wire::{self, Body, Frame};
 use dzoa::agent::{Agent, Envelope, Input, Inputs, LARGEST_NORM, Message, Output, Past};
 use dzoa::privacy::Entry;
 use dzoa::trace::Status;
@@ -94,7 +94,6 @@ impl Node {
             Record::Left { neighbour, .. } => self.forget(neighbour)?,
             Record::Round { inputs, past } => {
                 for inputs in inputs {
-                    let inputs = inputs.inputs();
                     let round = inputs.round;
                     if !self.agent.retake(inputs)? {
                         return Err(NodeError::Order(round));
@@ -158,11 +157,15 @@ impl Node {
         peer.needs = frame.needs;
         match frame.body {
             Body::Note => {}
-            Body::Vector { round, values } => {
-                let beta = values.into();
-                if let Err(error) = self.agent.handle(Input::Received { from, round, beta }) {
-                    self.peers[position].suspect = true;
-                    return self.refuse(name, error.to_string(), bytes);
+            Body::Vector { round, values: beta } => {
+                let input = Input::Received { from, round, beta: beta.clone() };
+                match self.agent.handle(input) {
+                    Err(error) => {
+                        self.peers[position].suspect = true;
+                        return self.refuse(name, error.to_string(), bytes);
+                    }
+                    Ok(true) => self.journal.heard(from, round, beta),
+                    Ok(false) => {}
                 }
                 if self.agent.needs(from) > needed {
                     let since = self.round_since;
@@ -273,9 +276,9 @@ impl Node {
     }
 
     fn commit<T>(&mut self, past: Option<Past>, about: T) -> Result<Durable<T>, NodeError> {
-        let inputs = self.taken.drain(..).map(Into::into).collect();
+        let inputs = std::mem::take(&mut self.taken);
         let record = Record::Round { inputs, past: past.map(Into::into) };
-        Ok(self.journal.commit(&record, about)?)
+        Ok(self.journal.commit(record, about)?)
     }
 
     fn remember(&mut self, envelope: Durable<Envelope>) {
@@ -404,7 +407,7 @@ impl Node {
         }
         self.forget(index)?;
         // Nothing has left this process since: after a crash the edge is gone, too, or everything is as before.
-        self.journal.commit(&Record::Left { neighbour: index, round }, ())?;
+        self.journal.commit(Record::Left { neighbour: index, round }, ())?;
         Ok(())
     }
 
@@ -422,13 +425,9 @@ impl Node {
 
     /// Sends the newest vector to everybody.
     fn send_newest(&mut self, now: Duration) {
-        let Some(newest) = self.recent.back() else { return };
-        // The vector is the same for all: only what is around it differs.
-        let parcel = Parcel::new(newest);
         for position in 0..self.peers.len() {
-            if self.peers[position].left.is_none() {
-                let frame = self.frame(position, Body::Note);
-                self.post(position, frame.encode_with(&parcel));
+            if let (None, Some(newest)) = (self.peers[position].left, self.recent.back()) {
+                self.say(position, Body::vector(newest));
                 self.peers[position].spoke(now);
                 self.peers[position].progress(now);
             }
@@ -438,18 +437,13 @@ impl Node {
     /// Sends again what a neighbour misses, or a sign of life.
     fn repeat(&mut self, position: usize, now: Duration) {
         let needs = self.peers[position].needs;
-        let missed: Vec<Parcel> = (self.recent.iter())
-            .filter(|envelope| envelope.round >= needs)
-            .map(Parcel::new)
-            .collect();
-        for parcel in &missed {
-            let frame = self.frame(position, Body::Note);
-            self.post(position, frame.encode_with(parcel));
-            self.stats.repeated += 1;
-        }
+        let missed = self.recent.iter().filter(|envelope| envelope.round >= needs);
+        let missed: Vec<Body> = missed.map(Body::vector).collect();
         if missed.is_empty() {
             self.say(position, Body::Note);
         }
+        self.stats.repeated += missed.len() as u64;
+        missed.into_iter().for_each(|body| self.say(position, body));
         self.peers[position].repeated(now);
     }
 

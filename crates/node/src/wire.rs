@@ -10,8 +10,9 @@
 
 use crate::journal::Durable;
 use dzoa::agent::Envelope;
-use dzoa::privacy::packed::pack;
+use dzoa::privacy::packed::{pack, unpack};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use thiserror::Error;
 
 /// The format of frames.
@@ -44,7 +45,7 @@ pub struct Frame<B = Body> {
 }
 
 /// What is said.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Body {
     /// I am here.
     Note,
@@ -53,7 +54,7 @@ pub enum Body {
         /// The round.
         round: u64,
         /// The values.
-        values: Vec<f64>,
+        values: Arc<[f64]>,
     },
     /// I go, and shall send nothing after this round.
     Bye {
@@ -111,20 +112,25 @@ pub fn longest(features: usize) -> usize {
 
 impl Frame {
     /// The bytes.
-    pub fn encode(&self) -> Vec<u8> {
-        let mut bytes = begun(0);
-        bytes = postcard::to_extend(self, bytes).expect("a frame is plain data");
-        sealed(bytes)
-    }
-
-    /// The bytes of this frame with a vector as its body.
-    pub fn encode_with(self, parcel: &Parcel) -> Vec<u8> {
-        let Parcel { round, values } = parcel;
-        let head = self.with(Head::Vector { round: *round, count: values.len() / 8 });
-        let bytes = postcard::to_extend(&head, begun(values.len()));
-        let mut bytes = bytes.expect("a frame is plain data");
-        bytes.extend_from_slice(values);
-        sealed(bytes)
+    pub fn encode(self) -> Vec<u8> {
+        let head = match &self.body {
+            Body::Note => Head::Note,
+            Body::Vector { round, values } => Head::Vector { round: *round, count: values.len() },
+            Body::Bye { reason } => Head::Bye { reason: reason.clone() },
+            Body::Left { round } => Head::Left { round: *round },
+        };
+        let values = match &self.body {
+            Body::Vector { values, .. } => values.clone(),
+            _ => Arc::default(),
+        };
+        let mut bytes = Vec::with_capacity(AROUND + BESIDE_VECTOR + 8 * values.len());
+        bytes.extend_from_slice(MAGIC);
+        bytes.push(FORMAT);
+        let mut bytes =
+            postcard::to_extend(&self.with(head), bytes).expect("a frame is plain data");
+        bytes.extend_from_slice(&pack(&values));
+        bytes.extend(crc32fast::hash(&bytes).to_le_bytes());
+        bytes
     }
 
     /// A frame from bytes that may be anything. Never panics, and never allocates more than it was given.
@@ -148,8 +154,7 @@ impl Frame {
             Head::Vector { round, count } => {
                 let length = count.checked_mul(8).ok_or(DecodeError::Malformed)?;
                 let (values, rest) = rest.split_at_checked(length).ok_or(DecodeError::Malformed)?;
-                let (eights, _) = values.as_chunks();
-                let values = eights.iter().map(|eight| f64::from_le_bytes(*eight)).collect();
+                let values = unpack(values).ok_or(DecodeError::Malformed)?;
                 (Body::Vector { round: *round, values }, rest)
             }
             Head::Note => (Body::Note, rest),
@@ -160,38 +165,18 @@ impl Frame {
     }
 }
 
+impl Body {
+    /// The vector of an envelope: only of one that is durable at its sender.
+    pub fn vector(envelope: &Durable<Envelope>) -> Self {
+        Self::Vector { round: envelope.round, values: envelope.message.values().clone() }
+    }
+}
+
 impl<B> Frame<B> {
     /// The same with another body.
     fn with<C>(self, body: C) -> Frame<C> {
         let Self { network, program, from, to, round, needs, .. } = self;
         Frame { network, program, from, to, round, needs, body }
-    }
-}
-
-/// The start of a frame, with room for so many bytes of values.
-fn begun(values: usize) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(AROUND + BESIDE_VECTOR + values);
-    bytes.extend_from_slice(MAGIC);
-    bytes.push(FORMAT);
-    bytes
-}
-
-fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
-    bytes.extend(crc32fast::hash(&bytes).to_le_bytes());
-    bytes
-}
-
-/// A vector as it lies in frames, made once for all neighbours: only of one that is durable at its sender.
-pub struct Parcel {
-    round: u64,
-    /// Eight bytes each.
-    values: Vec<u8>,
-}
-
-impl Parcel {
-    /// The vector of an envelope.
-    pub fn new(envelope: &Durable<Envelope>) -> Self {
-        Self { round: envelope.round, values: pack(envelope.message.values()) }
     }
 }
 

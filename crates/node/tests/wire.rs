@@ -19,7 +19,7 @@ fn frame(body: Body) -> Frame {
 #[test]
 fn arbitrary_bytes_are_refused_without_a_panic() {
     let mut rng = StdRng::seed_from_u64(1);
-    let honest = frame(Body::Vector { round: 1, values: vec![1.0; P] }).encode();
+    let honest = frame(Body::Vector { round: 1, values: vec![1.0; P].into() }).encode();
     let mut accepted = 0;
     for case in 0..100_000 {
         let mut bytes = vec![0; rng.random_range(0..300)];
@@ -53,7 +53,7 @@ fn the_longest_honest_frame_fits() {
     let mut bye = frame(Body::Bye { reason: short(&"ä".repeat(10_000)) });
     bye.from = "n".repeat(64);
     assert!(bye.encode().len() <= longest(0));
-    let mut vector = frame(Body::Vector { round: u64::MAX, values: vec![1.0; 10_000] });
+    let mut vector = frame(Body::Vector { round: u64::MAX, values: vec![1.0; 10_000].into() });
     vector.to = "n".repeat(64);
     assert!(vector.encode().len() <= longest(10_000));
 }
@@ -61,7 +61,7 @@ fn the_longest_honest_frame_fits() {
 proptest! {
     #[test]
     fn what_is_encoded_is_decoded(values in prop::collection::vec(any::<f64>(), 0..20), round in any::<u64>()) {
-        let sent = frame(Body::Vector { round, values: values.clone() });
+        let sent = frame(Body::Vector { round, values: values.clone().into() });
         let Body::Vector { values: got, .. } = Frame::decode(&sent.encode(), longest(20)).unwrap().body else { panic!() };
         let bits = |values: &[f64]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
         prop_assert_eq!(bits(&got), bits(&values));
@@ -83,7 +83,7 @@ fn refused(bytes: &[u8]) -> Vec<String> {
 
 #[test]
 fn what_an_honest_neighbour_would_not_send_is_refused_and_names_both_sides() {
-    let vector = |round, values: Vec<f64>| frame(Body::Vector { round, values });
+    let vector = |round, values: Vec<f64>| frame(Body::Vector { round, values: values.into() });
     let says = |frame: Frame, expected: &[&str]| {
         let refused = refused(&frame.encode());
         assert_eq!(refused.len(), 1, "{refused:?}");
@@ -111,8 +111,8 @@ fn two_vectors_for_one_round_are_kept_as_evidence() {
     world.start_all();
     let node = world.nodes[0].as_mut().unwrap();
     node.work(|| Duration::ZERO).unwrap();
-    let first = frame(Body::Vector { round: 1, values: vec![1.0; P] }).encode();
-    let second = frame(Body::Vector { round: 1, values: vec![2.0; P] }).encode();
+    let first = frame(Body::Vector { round: 1, values: vec![1.0; P].into() }).encode();
+    let second = frame(Body::Vector { round: 1, values: vec![2.0; P].into() }).encode();
     node.receive(1, &first, Duration::ZERO);
     node.receive(1, &second, Duration::ZERO);
     let refusals = node.take_refusals();

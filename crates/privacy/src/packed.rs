@@ -1,6 +1,7 @@
 //! Vectors as bytes, eight a value and the lowest first: copied at once where they are kept, sent or hashed.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -9,13 +10,13 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Packed(pub Arc<[f64]>);
 
-/// The bytes of values.
-pub fn pack(values: &[f64]) -> Vec<u8> {
-    let mut bytes = vec![0; 8 * values.len()];
-    for (eight, value) in bytes.as_chunks_mut().0.iter_mut().zip(values) {
-        *eight = value.to_le_bytes();
+/// The bytes of values: where numbers lie in memory like that, no copy.
+pub fn pack(values: &[f64]) -> Cow<'_, [u8]> {
+    if cfg!(target_endian = "little") {
+        Cow::Borrowed(bytemuck::cast_slice(values))
+    } else {
+        Cow::Owned(values.iter().flat_map(|value| value.to_le_bytes()).collect())
     }
-    bytes
 }
 
 /// Values from bytes; `None` where these are no whole number of values.

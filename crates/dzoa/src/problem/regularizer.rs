@@ -175,9 +175,9 @@ impl Penalty {
                     },
                     #[inline(always)]
                     |j| {
-                        let term = |p: usize| {
-                            let (nu1, nu2) =
-                                (directions.feature(p).0[j], directions.feature(p).1[j]);
+                        let lines = directions.block().chunks_exact(2 * directions.count());
+                        let term = |(p, line): (usize, &[f64])| {
+                            let (nu1, nu2) = (line[j], line[directions.count() + j]);
                             let penalized = p < self.penalized;
                             let quadratic = if penalized { curved } else { quadratic };
                             let smooth = smooth_part(linear[p], quadratic, point[p], (u1, u2));
@@ -188,7 +188,7 @@ impl Penalty {
                             };
                             smooth.at(nu1, nu2) + kinked * kink
                         };
-                        (0..features).map(term).sum()
+                        lines.enumerate().map(term).sum()
                     },
                 );
             },

@@ -196,7 +196,7 @@ impl World {
         for (from, _, frame) in self.network.record() {
             let frame = Frame::decode(&frame, usize::MAX).unwrap();
             if let Body::Vector { round, values } = frame.body {
-                let values: Vec<u64> = values.into_iter().map(f64::to_bits).collect();
+                let values: Vec<u64> = values.iter().map(|value| value.to_bits()).collect();
                 let kept = known.entry((from, round)).or_insert_with(|| values.clone());
                 assert_eq!(*kept, values, "agent {from} sent two vectors for round {round}");
             }
