@@ -199,14 +199,14 @@ impl Agent {
         self.outbox.push_back(Output::Send(Envelope { from, round, message }));
     }
 
-    /// Takes in what a neighbour sent, and returns whether it is new. Repetitions and old rounds are ignored.
-    pub fn handle(&mut self, input: Input) -> Result<bool, ProtocolError> {
-        let new = self.accept(input)?;
+    /// Takes in what a neighbour sent. Repetitions and old rounds are ignored.
+    pub fn handle(&mut self, input: Input) -> Result<(), ProtocolError> {
+        self.accept(input)?;
         self.advance();
-        Ok(new)
+        Ok(())
     }
 
-    fn accept(&mut self, input: Input) -> Result<bool, ProtocolError> {
+    fn accept(&mut self, input: Input) -> Result<(), ProtocolError> {
         let Input::Received { from, round, beta } = input;
         let position = self.position(from).ok_or(ProtocolError::NotANeighbour { from })?;
         let expected = self.state.beta.len();
@@ -230,17 +230,19 @@ impl Agent {
         }
         let link = &mut self.links[position];
         if round < ours && !link.ours.contains_key(&round) {
-            return Ok(false);
+            return Ok(());
         }
         match link.theirs.get(&round) {
-            Some(known) if **known != *beta => Err(ProtocolError::Equivocation { from, round }),
-            Some(_) => Ok(false),
+            Some(known) if **known != *beta => {
+                return Err(ProtocolError::Equivocation { from, round });
+            }
+            Some(_) => {}
             None => {
                 link.theirs.insert(round, beta);
                 link.fresh.push(round);
-                Ok(true)
             }
         }
+        Ok(())
     }
 
     /// Goes on with what is here, where the neighbours that are missing may be behind. Returns whether

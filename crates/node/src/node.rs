@@ -94,6 +94,7 @@ impl Node {
             Record::Left { neighbour, .. } => self.forget(neighbour)?,
             Record::Round { inputs, past } => {
                 for inputs in inputs {
+                    let inputs = inputs.inputs();
                     let round = inputs.round;
                     if !self.agent.retake(inputs)? {
                         return Err(NodeError::Order(round));
@@ -158,14 +159,9 @@ impl Node {
         match frame.body {
             Body::Note => {}
             Body::Vector { round, values: beta } => {
-                let input = Input::Received { from, round, beta: beta.clone() };
-                match self.agent.handle(input) {
-                    Err(error) => {
-                        self.peers[position].suspect = true;
-                        return self.refuse(name, error.to_string(), bytes);
-                    }
-                    Ok(true) => self.journal.heard(from, round, beta),
-                    Ok(false) => {}
+                if let Err(error) = self.agent.handle(Input::Received { from, round, beta }) {
+                    self.peers[position].suspect = true;
+                    return self.refuse(name, error.to_string(), bytes);
                 }
                 if self.agent.needs(from) > needed {
                     let since = self.round_since;
@@ -276,9 +272,9 @@ impl Node {
     }
 
     fn commit<T>(&mut self, past: Option<Past>, about: T) -> Result<Durable<T>, NodeError> {
-        let inputs = std::mem::take(&mut self.taken);
+        let inputs = self.taken.drain(..).map(Into::into).collect();
         let record = Record::Round { inputs, past: past.map(Into::into) };
-        Ok(self.journal.commit(record, about)?)
+        Ok(self.journal.commit(&record, about)?)
     }
 
     fn remember(&mut self, envelope: Durable<Envelope>) {
@@ -407,7 +403,7 @@ impl Node {
         }
         self.forget(index)?;
         // Nothing has left this process since: after a crash the edge is gone, too, or everything is as before.
-        self.journal.commit(Record::Left { neighbour: index, round }, ())?;
+        self.journal.commit(&Record::Left { neighbour: index, round }, ())?;
         Ok(())
     }
 

@@ -5,8 +5,6 @@ use dzoa::agent::{Counters, Inputs, Past};
 use dzoa::privacy::packed::Packed;
 use dzoa::privacy::{Entry, Sealed};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// The format of journals.
 pub const FORMAT: u32 = 2;
@@ -33,14 +31,14 @@ pub struct Start {
 }
 
 /// One record.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub enum Record {
     /// The first.
     Start(Start),
     /// What was taken in, and what was then charged and released, if anything was.
     Round {
         /// Rounds that were completed since the last record.
-        inputs: Vec<Inputs>,
+        inputs: Vec<KeptInputs>,
         /// The release that follows.
         past: Option<Kept>,
     },
@@ -53,32 +51,11 @@ pub enum Record {
     },
 }
 
-/// A record as it lies in the file, where a round names the vectors that it took in: they stand before it.
-#[derive(Serialize, Deserialize)]
-pub(super) enum Line {
-    Start(Start),
-    Round {
-        inputs: Vec<Taken>,
-        past: Option<Kept>,
-    },
-    Left {
-        neighbour: usize,
-        round: u64,
-    },
-    /// A vector that came in, written while the round still waits for others: it is durable with the next record of
-    /// another kind.
-    Heard {
-        from: usize,
-        round: u64,
-        beta: Packed,
-    },
-}
-
-/// [`Inputs`] by name: senders and their rounds.
-#[derive(Serialize, Deserialize)]
-pub(super) struct Taken {
+/// [`Inputs`] at rest.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+pub struct KeptInputs {
     round: u64,
-    vectors: Vec<(usize, u64)>,
+    vectors: Vec<(usize, u64, Packed)>,
 }
 
 /// [`Past`] at rest.
@@ -94,48 +71,18 @@ pub struct Kept {
     clipped: u64,
 }
 
-impl From<Record> for Line {
-    fn from(record: Record) -> Self {
-        let named = |inputs: Inputs| {
-            let vectors = inputs.vectors.into_iter().map(|(from, round, _)| (from, round));
-            Taken { round: inputs.round, vectors: vectors.collect() }
-        };
-        match record {
-            Record::Start(start) => Self::Start(start),
-            Record::Round { inputs, past } => {
-                Self::Round { inputs: inputs.into_iter().map(named).collect(), past }
-            }
-            Record::Left { neighbour, round } => Self::Left { neighbour, round },
-        }
+impl From<Inputs> for KeptInputs {
+    fn from(inputs: Inputs) -> Self {
+        let vectors =
+            inputs.vectors.into_iter().map(|(from, round, beta)| (from, round, Packed(beta)));
+        Self { round: inputs.round, vectors: vectors.collect() }
     }
 }
 
-/// Vectors that no round has taken in yet, by sender and round.
-#[derive(Default)]
-struct Mail(BTreeMap<(usize, u64), Arc<[f64]>>);
-
-impl Mail {
-    /// The record of a line, or nothing for one that is only about a vector; `None` where a vector is missing.
-    fn record(&mut self, line: Line) -> Option<Option<Record>> {
-        let mut inputs = |taken: Taken| {
-            let vectors = taken.vectors.into_iter();
-            let vectors =
-                vectors.map(|(from, round)| Some((from, round, self.0.remove(&(from, round))?)));
-            Some(Inputs { round: taken.round, vectors: vectors.collect::<Option<_>>()? })
-        };
-        Some(match line {
-            Line::Start(start) => Some(Record::Start(start)),
-            Line::Round { inputs: taken, past } => {
-                let inputs = taken.into_iter().map(&mut inputs).collect::<Option<_>>()?;
-                Some(Record::Round { inputs, past })
-            }
-            Line::Left { neighbour, round } => Some(Record::Left { neighbour, round }),
-            Line::Heard { from, round, beta } => {
-                // Repeated after a restart, the later one was taken in.
-                self.0.insert((from, round), beta.0);
-                None
-            }
-        })
+impl From<KeptInputs> for Inputs {
+    fn from(kept: KeptInputs) -> Self {
+        let vectors = kept.vectors.into_iter().map(|(from, round, beta)| (from, round, beta.0));
+        Self { round: kept.round, vectors: vectors.collect() }
     }
 }
 
@@ -165,16 +112,24 @@ impl Kept {
     }
 }
 
-impl Line {
-    /// Appends the bytes of it.
+impl KeptInputs {
+    /// What the round took in.
+    pub fn inputs(self) -> Inputs {
+        self.into()
+    }
+}
+
+impl Record {
+    /// The bytes of it, in place of what is in the buffer.
     pub(super) fn encode(&self, buffer: &mut Vec<u8>) {
-        let start = buffer.len();
-        buffer.extend_from_slice(&[0; HEAD]);
-        let bytes = postcard::to_extend(self, std::mem::take(buffer));
-        *buffer = bytes.expect("a record is plain data");
-        let (head, content) = buffer[start..].split_at_mut(HEAD);
+        let mut bytes = std::mem::take(buffer);
+        bytes.clear();
+        bytes.extend_from_slice(&[0; HEAD]);
+        let mut bytes = postcard::to_extend(self, bytes).expect("a record is plain data");
+        let (head, content) = bytes.split_at_mut(HEAD);
         head[..4].copy_from_slice(&(content.len() as u32).to_le_bytes());
         head[4..].copy_from_slice(&checksum(content).to_le_bytes());
+        *buffer = bytes;
     }
 }
 
@@ -193,24 +148,21 @@ pub(super) struct Parsed {
     pub(super) whole: usize,
 }
 
-/// Reads records up to the first that is not whole. Behind it nothing may stand that was durable: a crash while
-/// writing leaves no more than vectors behind it.
+/// Reads records up to the first that is not whole. That one must be the last: a crash while appending
+/// leaves nothing behind it.
 pub(super) fn parse(bytes: &[u8]) -> Result<Parsed, JournalError> {
     let mut parsed = Parsed { records: Vec::new(), whole: 0 };
-    let mut mail = Mail::default();
     while let Some((content, end)) = next(bytes, parsed.whole) {
-        let record = postcard::from_bytes(content).ok().and_then(|line| mail.record(line));
         let index = parsed.records.len() + 1;
-        parsed.records.extend(record.ok_or(JournalError::Unreadable { index })?);
+        let record =
+            postcard::from_bytes(content).map_err(|_| JournalError::Unreadable { index })?;
+        parsed.records.push(record);
         parsed.whole = end;
     }
+    // A whole record somewhere behind the damage: then it is no unfinished write.
     let offset = parsed.whole;
-    let durable = |start: &usize| {
-        let content = next(bytes, *start).map(|(content, _)| content);
-        let line = content.and_then(|content| postcard::from_bytes(content).ok());
-        !matches!(line, None | Some(Line::Heard { .. }))
-    };
-    match (offset + 1..bytes.len()).find(durable) {
+    let behind = (offset + 1..bytes.len()).find(|&start| next(bytes, start).is_some());
+    match behind {
         Some(start) => Err(JournalError::Damaged { offset, after: bytes.len() - start }),
         None => Ok(parsed),
     }

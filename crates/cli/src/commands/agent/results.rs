@@ -164,6 +164,7 @@ impl Results<'_> {
         for record in records {
             let Record::Round { inputs, past } = record else { continue };
             for inputs in inputs {
+                let inputs = inputs.inputs();
                 let Some(beta) = own.get(&inputs.round) else { continue };
                 let same = inputs.vectors.iter().filter(|(_, round, _)| *round == inputs.round);
                 let known: Vec<Vec<f64>> =
