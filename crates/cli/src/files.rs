@@ -1,15 +1,13 @@
 //! What a run leaves on disk and on the terminal.
 
-use crate::agents::Promise;
 use crate::commands::run::Trial;
-use crate::config::{Config, Mechanism};
+use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::instance::Instances;
 use crate::model::{Coefficient, Model};
 use crate::report::Trace;
 use crate::summary::Summary;
-use crate::{plot, report};
-use dzoa::privacy::{Accountant, ExactGaussian, calibrate};
+use crate::{plot, report, trace_file};
 use dzoa::trace::mean;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -42,8 +40,9 @@ pub fn write_files(
     summary: &Summary,
 ) -> Result<()> {
     let write = |name: &str, content: &str| write_file(out, name, content);
-    let trace = trace_csv(config, instances, trials);
-    write("trace.csv", &trace)?;
+    let parts: Vec<&Path> = trials.iter().map(|trial| trial.trace.as_path()).collect();
+    let path = parts[0];
+    trace_file::join(path, &parts[1..])?;
     write("model.json", &json(&model(config, instances, summary))?)?;
     let local = serde_json::json!({
         "sharing": "local: these values depend on private rows; each agent's entry stays with that agent",
@@ -53,8 +52,8 @@ pub fn write_files(
     if let Some(svg) = plot::convergence(summary) {
         write("convergence.svg", &svg)?;
     }
-    // From the file's text, as `dzoa report` makes it.
-    let trace = Trace::parse(trace.as_bytes(), "trace.csv", &summary.agent_names)?;
+    // From the file, as `dzoa report` makes it.
+    let trace = Trace::read(path, &summary.agent_names)?;
     write("report.html", &report::html(summary, &trace, &[])?)?;
     // Last, so that a directory with a summary is a whole run.
     write("summary.json", &json(summary)?)
@@ -95,58 +94,6 @@ pub fn json(value: &impl serde::Serialize) -> Result<String> {
     serde_json::to_string_pretty(value)
         .map(|text| text + "\n")
         .map_err(|error| Error::run(format!("the result cannot be written as JSON: {error}")))
-}
-
-/// trace.csv of a simulation: for the holder of all the data.
-fn trace_csv(config: &Config, instances: &Instances, trials: &[Trial]) -> String {
-    let mut csv = String::from("trial,round,agent,error,objective_gap,consensus,epsilon_spent\n");
-    let number = |value: Option<f64>| match value {
-        Some(value) if value.is_finite() => format!("{value}"),
-        _ => String::new(),
-    };
-    let exact = spent(config, &trials[0].promises);
-    for (trial, result) in trials.iter().enumerate() {
-        for record in &result.records {
-            let spent = match config.privacy.mechanism {
-                Mechanism::Intrinsic { epsilon, delta, .. } => {
-                    Some(calibrate::theorem2_epsilon(epsilon, delta, record.round))
-                }
-                Mechanism::None => None,
-                Mechanism::Output { .. } | Mechanism::Scalar { .. } => {
-                    let promise = &trials[0].promises[record.agent];
-                    let looks = promise.charged(record.round).len();
-                    looks.checked_sub(1).map(|last| exact[record.agent][last])
-                }
-            };
-            let agent = csv_field(&instances.graph.names()[record.agent]);
-            let _ = writeln!(
-                csv,
-                "{},{},{agent},{},{},{},{}",
-                trial + 1,
-                record.round,
-                number(record.error),
-                number(record.objective_gap),
-                number(Some(record.consensus)),
-                number(spent)
-            );
-        }
-    }
-    csv
-}
-
-/// The exact epsilon that each agent has spent after each round, for mechanisms that have one. The
-/// promises are the same in every trial.
-fn spent(config: &Config, promises: &[Promise]) -> Vec<Vec<f64>> {
-    let Some(target) = config.privacy.mechanism.target() else { return Vec::new() };
-    let after_each_round = |promise: &Promise| {
-        let mut total = ExactGaussian::default();
-        let charged = promise.events.iter().map(|event| match total.compose(event) {
-            Ok(()) => total.epsilon(target.delta),
-            Err(_) => f64::INFINITY,
-        });
-        charged.collect()
-    };
-    promises.iter().map(after_each_round).collect()
 }
 
 /// A name as a CSV field.

@@ -22,6 +22,7 @@ mod reader;
 mod report;
 mod schema;
 mod summary;
+mod trace_file;
 
 use args::{Cli, Command, SchemaAction};
 use clap::{CommandFactory, Parser};

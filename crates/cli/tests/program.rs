@@ -324,3 +324,45 @@ fn help_has_examples_and_completions_complete() {
         assert!(String::from_utf8(script).unwrap().contains("evaluate"));
     }
 }
+
+/// The trace is on the disk while the rounds go; Ctrl-C leaves all of them, and a whole run.
+#[cfg(unix)]
+#[test]
+fn the_trace_is_written_while_the_rounds_go_and_ctrl_c_completes_the_files() {
+    use std::process::{Command, Stdio};
+    use std::time::{Duration, Instant};
+    let dir = tempdir().unwrap();
+    let out = dir.path().join("r");
+    let sets = ["algorithm.rounds=1000000", "algorithm.inner_steps=1", "run.record_every=1"];
+    let mut child = Command::new(env!("CARGO_BIN_EXE_dzoa"))
+        .args(["run", "--out", "r"])
+        .args(sets.iter().flat_map(|set| ["--set", *set]))
+        .current_dir(dir.path())
+        .stderr(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let trace = out.join("trace.csv");
+    let begun = Instant::now();
+    while !std::fs::metadata(&trace).is_ok_and(|file| file.len() > 100_000) {
+        assert!(begun.elapsed() < Duration::from_secs(60), "no trace after a minute");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(listing(&out), ["trace.csv"], "the run still goes on");
+    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+
+    let summary = std::fs::read_to_string(out.join("summary.json")).unwrap();
+    let summary: serde_json::Value = serde_json::from_str(&summary).unwrap();
+    let rounds = summary["rounds_done"].as_u64().unwrap();
+    let text = std::fs::read_to_string(&trace).unwrap();
+    let mut rows = text.lines().skip(1);
+    for round in 1..=rounds {
+        for agent in 1..=5 {
+            let row = rows.next().unwrap_or_else(|| panic!("no row for round {round}"));
+            assert!(row.starts_with(&format!("1,{round},{agent},")), "{row}");
+        }
+    }
+    assert_eq!(rows.next(), None);
+}

@@ -77,7 +77,7 @@ pub fn launch(args: &LaunchArgs) -> Result<()> {
 
     let config = &network.config;
     let behind = Progress::hidden();
-    let stage = Stage { config, instances: &instances, progress: &behind };
+    let stage = Stage::new(config, &instances, &behind, &out);
     let mut pasts = Vec::new();
     let mut spent = Vec::new();
     for place in &network.places {

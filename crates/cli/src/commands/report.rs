@@ -18,9 +18,7 @@ pub fn report(dir: &Path) -> Result<()> {
         Some(all) if !dir.join("summary.json").exists() => report::comparison_html(&all)?,
         comparison => {
             let summary: Summary = parse(&dir.join("summary.json"), "a summary")?;
-            let path = dir.join("trace.csv");
-            let place = path.display().to_string();
-            let trace = Trace::parse(&read(&path)?, &place, &summary.agent_names)?;
+            let trace = Trace::read(&dir.join("trace.csv"), &summary.agent_names)?;
             let rows = comparison.map(|comparison| comparison.rows).unwrap_or_default();
             report::html(&summary, &trace, &rows)?
         }

@@ -15,16 +15,17 @@ use crate::instance::Instances;
 use crate::interrupt;
 use crate::ledger_file::LedgerFile;
 use crate::progress::Progress;
+use crate::trace_file::{Spending, TraceFile};
 use dzoa::prelude::*;
 use dzoa::privacy::{Budget, Entry, Ledger};
 use dzoa::problem::Failure;
 use dzoa::reference::Optimum;
 use dzoa::simulate::{Costs, Fleet};
-use dzoa::trace::{EarlyStop, Record, Recorder, mean};
+use dzoa::trace::{EarlyStop, Recorder, mean};
 use rayon::prelude::*;
 use std::ops::ControlFlow;
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Simulates all agents and writes the files of the run.
@@ -48,13 +49,13 @@ pub fn run(args: &RunArgs) -> Result<()> {
     // Ledgers go with a single trial.
     let mut ledgers = vec![ledgers];
     ledgers.resize_with(config.run.trials, Vec::new);
+    let stage = Stage::new(&config, &instances, &progress, &out);
     let trials: Vec<Trial> = pool.install(|| {
         ledgers
             .into_par_iter()
             .enumerate()
             .map(|(trial, ledgers)| {
                 let streams = streams.trial(trial as u64);
-                let stage = Stage { config: &config, instances: &instances, progress: &progress };
                 let spent = ledgers.iter().map(|file| file.ledger.clone()).collect();
                 Trial::run(&stage, (spent, ledgers), &streams, trial, |fleet, watch| {
                     Ok(fleet.run(watch))
@@ -80,8 +81,10 @@ pub struct Trial {
     pub status: Status,
     /// Rounds that all agents finished.
     pub rounds_done: u64,
-    /// The recorded rounds.
-    pub records: Vec<Record>,
+    /// The paper's metric in every recorded round.
+    pub errors: Vec<(u64, f64)>,
+    /// The file with all that was recorded.
+    pub trace: PathBuf,
     /// The centralised optimum, where there is one.
     pub optimum: Option<Optimum>,
     /// The centralised objective at the mean model.
@@ -116,6 +119,22 @@ pub struct Stage<'a> {
     pub instances: &'a Instances,
     /// Where to show progress.
     pub progress: &'a Progress,
+    /// Where its files go.
+    out: &'a Path,
+    /// The same in every trial.
+    spending: OnceLock<Spending>,
+}
+
+impl<'a> Stage<'a> {
+    /// For trials that leave their traces in a directory, which is made when the first of them begins.
+    pub fn new(
+        config: &'a Config,
+        instances: &'a Instances,
+        progress: &'a Progress,
+        out: &'a Path,
+    ) -> Self {
+        Self { config, instances, progress, out, spending: OnceLock::new() }
+    }
 }
 
 impl Trial {
@@ -127,7 +146,7 @@ impl Trial {
         trial: usize,
         drive: impl FnOnce(&mut dyn Fleet, &mut dyn Observer) -> Result<Status>,
     ) -> Result<Self> {
-        let Stage { config, instances, progress } = *stage;
+        let Stage { config, instances, progress, out, ref spending } = *stage;
         let problem = instances.problem(streams);
         let optimum = match reference::optimum(&problem) {
             Ok(optimum) => Some(optimum),
@@ -147,9 +166,11 @@ impl Trial {
         }
         let rounds = config.algorithm.admm.rounds;
         let every = record_every(config, graph.len());
+        let spending = spending.get_or_init(|| Spending::new(config, &promises));
         let mut watch = Watch {
             config,
             progress,
+            trace: TraceFile::create(out, trial, graph.names(), spending)?,
             recorder: Recorder::new(&problem, optimum.as_ref(), every, rounds),
             early: EarlyStop::new(config.run.stop_tolerance),
             ledgers,
@@ -159,10 +180,11 @@ impl Trial {
         };
         let started = Instant::now();
         let status = drive(&mut *fleet, &mut watch)?;
-        let Watch { recorder, failure, rounds_done, watching, .. } = watch;
+        let Watch { trace, failure, rounds_done, watching, .. } = watch;
         if let Some(failure) = failure {
             return Err(failure);
         }
+        let (trace, errors) = trace.finish()?;
         let elapsed = started.elapsed().saturating_sub(watching);
 
         let estimates: Vec<Vec<f64>> = (0..fleet.len()).map(|k| fleet.estimate(k)).collect();
@@ -173,7 +195,8 @@ impl Trial {
         Ok(Self {
             status,
             rounds_done,
-            records: recorder.records,
+            errors,
+            trace,
             objective: problem.value(&mean(&estimates)),
             costs: fleet.costs(),
             step_raised: fleet.agents().iter().any(Agent::step_raised),
@@ -217,6 +240,7 @@ struct Watch<'a> {
     config: &'a Config,
     progress: &'a Progress,
     recorder: Recorder<'a>,
+    trace: TraceFile<'a>,
     early: EarlyStop,
     ledgers: Vec<LedgerFile>,
     failure: Option<Error>,
@@ -230,6 +254,7 @@ impl Observer for Watch<'_> {
         let started = Instant::now();
         self.rounds_done = view.round;
         let mut flow = self.recorder.round(view);
+        let recorded = !self.recorder.records.is_empty();
         if self.config.run.stop_tolerance > 0.0 && self.early.round(view).is_break() {
             flow = ControlFlow::Break(());
         }
@@ -237,10 +262,15 @@ impl Observer for Watch<'_> {
             flow = ControlFlow::Break(());
         }
         // The last round of a run that stops early is recorded, too.
-        let recorded = self.recorder.records.last().map(|record| record.round);
-        if flow.is_break() && recorded != Some(view.round) {
+        if flow.is_break() && !recorded {
             self.recorder.record(view);
         }
+        // What is on its way to the disk is not kept.
+        if let Err(error) = self.trace.append(&self.recorder.records) {
+            self.failure = Some(error);
+            flow = ControlFlow::Break(());
+        }
+        self.recorder.records.clear();
         self.progress.tick();
         self.watching += started.elapsed();
         flow

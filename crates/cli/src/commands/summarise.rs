@@ -11,7 +11,7 @@ use dzoa::prelude::*;
 use dzoa::privacy::{
     Accountant, Claim, ExactGaussian, Ledger, ZeroConcentrated, calibrate, gaussian,
 };
-use dzoa::trace::{Recorder, mean};
+use dzoa::trace::mean;
 
 /// The summary of a run.
 pub fn summarise(config: &Config, instances: &Instances, trials: &[Trial]) -> Summary {
@@ -20,9 +20,8 @@ pub fn summarise(config: &Config, instances: &Instances, trials: &[Trial]) -> Su
     let finite = |value: f64| value.is_finite().then_some(value);
     let average = |values: Vec<f64>| finite(values.iter().sum::<f64>() / values.len() as f64);
     // Rounds that every trial recorded.
-    let errors: Vec<Vec<(u64, f64)>> =
-        trials.iter().map(|trial| Recorder::errors(&trial.records)).collect();
-    let shortest = errors.iter().map(Vec::len).min().unwrap_or(0);
+    let errors: Vec<&[(u64, f64)]> = trials.iter().map(|trial| &*trial.errors).collect();
+    let shortest = errors.iter().map(|errors| errors.len()).min().unwrap_or(0);
     let column = |i: usize| errors.iter().map(move |errors| errors[i].1);
     let error: Vec<Option<f64>> = (0..shortest).map(|i| average(column(i).collect())).collect();
     let failed = trials.iter().find(|trial| trial.status != Status::Finished);

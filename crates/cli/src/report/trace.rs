@@ -2,6 +2,11 @@
 
 use crate::error::{Error, Result, shown};
 use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::Path;
+
+const HINT: &str = "give the directory of a run as `dzoa run` wrote it";
 
 /// Points (round, value), by round.
 pub type Points = Vec<(f64, f64)>;
@@ -26,12 +31,18 @@ pub struct Trace {
 type Cell = (f64, f64, f64);
 
 impl Trace {
-    /// Reads the file's text. `place` names the file in errors, `agents` are those of the summary.
-    pub fn parse(text: &[u8], place: &str, agents: &[String]) -> Result<Self> {
-        let wrong = |message: String| {
-            Error::input(format!("{place}: {message}"))
-                .hint("give the directory of a run as `dzoa run` wrote it")
-        };
+    /// Reads a file, record by record; `agents` are those of the summary.
+    pub fn read(path: &Path, agents: &[String]) -> Result<Self> {
+        let place = path.display().to_string();
+        let file = File::open(path).map_err(|error| {
+            Error::input(format!("{place}: cannot be read: {error}")).hint(HINT)
+        })?;
+        Self::parse(BufReader::new(file), &place, agents)
+    }
+
+    /// Reads the text of one. `place` names it in errors.
+    pub fn parse(text: impl Read, place: &str, agents: &[String]) -> Result<Self> {
+        let wrong = |message: String| Error::input(format!("{place}: {message}")).hint(HINT);
         let mut reader = csv::Reader::from_reader(text);
         let header = reader.headers().map_err(|error| wrong(csv_error(&error)))?.clone();
         let column = |name: &str| header.iter().position(|column| column == name);
@@ -147,9 +158,9 @@ mod tests {
     proptest! {
         #[test]
         fn arbitrary_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-            let _ = Trace::parse(&bytes, "trace.csv", &["a".into()]);
+            let _ = Trace::parse(bytes.as_slice(), "trace.csv", &["a".into()]);
             let text = [b"round,agent,error\n".as_slice(), &bytes].concat();
-            let _ = Trace::parse(&text, "trace.csv", &["a".into()]);
+            let _ = Trace::parse(text.as_slice(), "trace.csv", &["a".into()]);
         }
     }
 }
