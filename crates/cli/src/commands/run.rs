@@ -337,13 +337,20 @@ fn open_ledgers(
         .collect()
 }
 
-/// Every n-th round is recorded: all of them, unless that would be a quarter of a million records.
+/// Every n-th round is recorded: all of them, unless that would be a quarter of a million records, or more work than the
+/// rounds themselves. To record a round is to look at everybody's rows once for every agent.
 fn record_every(config: &Config, agents: usize) -> u64 {
     const MOST_RECORDS: u64 = 250_000;
+    /// Looks at its own rows that an agent may be thought to take in a round, where they are not counted.
+    const USUAL_LOOKS: u64 = 100;
+    let looks = match &config.algorithm.solver {
+        Solver::ZerothOrder { inner, .. } => inner.oracle_calls(inner.inner_steps),
+        Solver::Exact { .. } | Solver::Baseline(_) => USUAL_LOOKS,
+    };
     match config.run.record_every {
         0 => {
             let records = config.run.trials as u64 * config.algorithm.admm.rounds * agents as u64;
-            records.div_ceil(MOST_RECORDS).max(1)
+            records.div_ceil(MOST_RECORDS).max((agents as u64).div_ceil(looks)).max(1)
         }
         every => every,
     }
