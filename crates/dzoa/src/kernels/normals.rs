@@ -5,8 +5,11 @@
 use super::{Body, LANES, Permit, current, elementary::polynomial};
 use std::f64::consts::LN_2;
 
-/// Pairs of normals made at a time.
-const PAIRS: usize = 8;
+/// Pairs of normals from two draws of the eight generators.
+const PAIRS: usize = LANES;
+/// Such blocks that are made together: one alone is a chain of instructions that wait for each other, and of more the
+/// numbers no longer fit into the registers.
+const TOGETHER: usize = 2;
 
 /// The normals of one agent, round and purpose, step by step: any step can be drawn at any time.
 #[derive(Clone)]
@@ -154,12 +157,12 @@ fn fill<W: Words>(words: W, key: &[[u64; LANES]; 4], step: u64, out: &mut [f64])
         start(words, c, step),
         start(words, d, step),
     ];
-    let (blocks, rest) = out.as_chunks_mut::<{ 2 * PAIRS }>();
+    let (blocks, rest) = out.as_chunks_mut::<{ 2 * PAIRS * TOGETHER }>();
     for block in blocks {
         normals(words, &mut state, block);
     }
     if !rest.is_empty() {
-        let mut block = [0.0; 2 * PAIRS];
+        let mut block = [0.0; 2 * PAIRS * TOGETHER];
         normals(words, &mut state, &mut block);
         rest.copy_from_slice(&block[..rest.len()]);
     }
@@ -176,15 +179,21 @@ fn start<W: Words>(words: W, key: &[u64; LANES], step: u64) -> W::Eight {
 }
 
 #[inline(always)]
-fn normals<W: Words>(words: W, state: &mut [W::Eight; 4], out: &mut [f64; 2 * PAIRS]) {
-    let mut raw = [[0; LANES]; 2 * PAIRS / LANES];
-    for raw in &mut raw {
-        *raw = next(words, state);
+fn normals<W: Words>(words: W, state: &mut [W::Eight; 4], out: &mut [f64; 2 * PAIRS * TOGETHER]) {
+    let (mut radii, mut angles) = ([[0; PAIRS]; TOGETHER], [[0; PAIRS]; TOGETHER]);
+    for (radii, angles) in radii.iter_mut().zip(&mut angles) {
+        (*radii, *angles) = (next(words, state), next(words, state));
     }
-    let (radii, angles) = raw.as_flattened().split_at(PAIRS);
-    let (cosines, sines) = out.split_at_mut(PAIRS);
-    for i in 0..PAIRS {
-        (cosines[i], sines[i]) = pair(radii[i], angles[i]);
+    let mut lengths = [0.0; PAIRS * TOGETHER];
+    for (length, radius) in lengths.iter_mut().zip(radii.as_flattened()) {
+        *length = box_muller_length(*radius);
+    }
+    for (block, out) in out.as_chunks_mut::<{ 2 * PAIRS }>().0.iter_mut().enumerate() {
+        let (cosines, sines) = out.split_at_mut(PAIRS);
+        for i in 0..PAIRS {
+            let length = lengths[block * PAIRS + i];
+            (cosines[i], sines[i]) = box_muller_turn(length, angles[block][i]);
+        }
     }
 }
 
@@ -202,10 +211,11 @@ fn next<W: Words>(words: W, [a, b, c, d]: &mut [W::Eight; 4]) -> [u64; LANES] {
     words.store(sum)
 }
 
-/// Box and Muller: two normals from two words. The polynomials are good to 1e-12.
+const ONE: u64 = 0x3FF0_0000_0000_0000;
+
+/// Box and Muller: the length of two normals together, from a word. The polynomials are good to 1e-12.
 #[inline(always)]
-fn pair(radius: u64, angle: u64) -> (f64, f64) {
-    const ONE: u64 = 0x3FF0_0000_0000_0000;
+fn box_muller_length(radius: u64) -> f64 {
     const SQRT_2: u64 = 0x3FF6_A09E_667F_3BCD;
     // u in (0, 1] with 52 bits (so that tails end at 8.49), as 2^-j (1 + f) with 1 + f from sqrt(1/2) to sqrt(2).
     let u = 2.0 - f64::from_bits((radius >> 12) | ONE);
@@ -226,7 +236,12 @@ fn pair(radius: u64, angle: u64) -> (f64, f64) {
         ],
     );
     let ln = s * tail.mul_add(z, 2.0);
-    let length = (2.0 * j).mul_add(LN_2, -2.0 * ln).sqrt();
+    (2.0 * j).mul_add(LN_2, -2.0 * ln).sqrt()
+}
+
+/// The two normals of this length at an angle from another word.
+#[inline(always)]
+fn box_muller_turn(length: f64, angle: u64) -> (f64, f64) {
     // The angle pi h with h in [-1/2, 1/2), and the other half of the circle by the highest bit.
     let h = f64::from_bits(((angle << 1) >> 12) | ONE) - 1.5;
     let length = f64::from_bits(length.to_bits() ^ (angle & (1 << 63)));
@@ -262,6 +277,10 @@ fn pair(radius: u64, angle: u64) -> (f64, f64) {
 mod tests {
     use super::super::{Level, at};
     use super::*;
+
+    fn pair(radius: u64, angle: u64) -> (f64, f64) {
+        box_muller_turn(box_muller_length(radius), angle)
+    }
 
     fn stream(byte: u8) -> Normals {
         let mut bytes = [0; 256];
