@@ -132,10 +132,12 @@ fn sparse(file: &str) -> Value {
         pool.install(|| descend(&problem, &setting, 10))
     };
     let floor = floor::per_sample(&samples, &Logistic, setting.directions, 10);
+    let dense_floor = floor::per_sample(&dense, &Logistic, setting.directions, 10);
     json!({
         "rows": samples.count(), "features": samples.rows.width(), "stored": samples.rows.stored(),
         "step": step(&samples), "dense_step": step(&dense), "floor": floor.total(), "normals": floor.normals,
         "products": floor.products, "differences": floor.differences,
+        "dense_products": dense_floor.products,
     })
 }
 
