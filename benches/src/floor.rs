@@ -25,6 +25,15 @@ pub struct Floor {
 }
 
 impl Floor {
+    /// The least of two measurements, part by part.
+    pub fn least(self, other: Self) -> Self {
+        Self {
+            normals: self.normals.min(other.normals),
+            products: self.products.min(other.products),
+            differences: self.differences.min(other.differences),
+        }
+    }
+
     /// All three.
     pub fn total(&self) -> f64 {
         self.normals + self.products + self.differences

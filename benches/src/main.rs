@@ -13,6 +13,7 @@ use dzoa::kernels::level;
 use dzoa::prelude::*;
 use dzoa::problem::data::Samples;
 use dzoa::problem::least_squares::LeastSquares;
+use floor::Floor;
 use serde_json::{Value, json};
 use setting::{Setting, agents, agents_of, descend};
 use std::path::Path;
@@ -71,18 +72,27 @@ fn read(file: &str) -> Value {
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{file}: {error}"))
 }
 
+/// The least seconds of something and its floor, measured in turns: a slow minute of the machine then hits both.
+fn in_turns(seconds: impl Fn() -> f64, floor: impl Fn() -> Floor) -> (f64, Floor) {
+    let turns = (0..5).map(|_| (seconds(), floor()));
+    turns.reduce(|a, b| (a.0.min(b.0), a.1.least(b.1))).expect("five turns")
+}
+
 /// One trial of the paper's example on one core, and its floor.
 fn paper() -> Value {
     let setting = Setting::paper();
     let pool = one_thread();
-    let seconds = pool.install(|| {
-        best(15, |_| {
-            let mut agents = agents(&setting);
-            assert_eq!(simulate(&mut agents, &mut ()), Status::Finished);
-        })
-    });
     let problem = setting.problem();
-    let floor = floor::gram(&LeastSquares::new(problem.risk(0)), setting.directions, 20_000);
+    let form = LeastSquares::new(problem.risk(0));
+    let trial = || {
+        pool.install(|| {
+            best(4, |_| {
+                let mut agents = agents(&setting);
+                assert_eq!(simulate(&mut agents, &mut ()), Status::Finished);
+            })
+        })
+    };
+    let (seconds, floor) = in_turns(trial, || floor::gram(&form, setting.directions, 10_000));
     let per_sample =
         floor::per_sample(&problem.agents[0], &*problem.loss, setting.directions, 20_000);
     let steps = (setting.agents * setting.inner_steps) as f64 * setting.rounds as f64;
@@ -98,17 +108,21 @@ fn shapes() -> Value {
     let pool = one_thread();
     let losses: [Arc<dyn Loss>; 3] = [Arc::new(Squared), Arc::new(Logistic), Arc::new(Hinge)];
     let mut rows = Vec::new();
-    for (samples, features, repeat) in [(1000, 100, 60), (10_000, 1000, 6)] {
+    for (samples, features, repeat) in [(1000, 100, 30), (10_000, 1000, 3)] {
         for loss in &losses {
             let setting =
                 Setting { agents: 5, samples, features, loss: loss.clone(), ..Setting::paper() };
             let problem = setting.problem();
-            let step = pool.install(|| descend(&problem, &setting, repeat));
-            let floor = if loss.name() == "squared" {
-                floor::gram(&LeastSquares::new(problem.risk(0)), setting.directions, repeat)
-            } else {
-                floor::per_sample(&problem.agents[0], &**loss, setting.directions, repeat)
-            };
+            let form = (loss.name() == "squared").then(|| LeastSquares::new(problem.risk(0)));
+            let (step, floor) = in_turns(
+                || pool.install(|| descend(&problem, &setting, repeat)),
+                || match &form {
+                    Some(form) => floor::gram(form, setting.directions, repeat),
+                    None => {
+                        floor::per_sample(&problem.agents[0], &**loss, setting.directions, repeat)
+                    }
+                },
+            );
             rows.push(json!({
                 "loss": loss.name(), "samples": samples, "features": features, "step": step,
                 "floor": floor.total(), "normals": floor.normals, "products": floor.products,
@@ -131,11 +145,14 @@ fn sparse(file: &str) -> Value {
         let problem = Problem { agents: vec![Arc::new(samples.clone())], ..setting.problem() };
         pool.install(|| descend(&problem, &setting, 10))
     };
-    let floor = floor::per_sample(&samples, &Logistic, setting.directions, 10);
+    let (sparse_step, floor) = in_turns(
+        || step(&samples),
+        || floor::per_sample(&samples, &Logistic, setting.directions, 10),
+    );
     let dense_floor = floor::per_sample(&dense, &Logistic, setting.directions, 10);
     json!({
         "rows": samples.count(), "features": samples.rows.width(), "stored": samples.rows.stored(),
-        "step": step(&samples), "dense_step": step(&dense), "floor": floor.total(), "normals": floor.normals,
+        "step": sparse_step, "dense_step": step(&dense), "floor": floor.total(), "normals": floor.normals,
         "products": floor.products, "differences": floor.differences,
         "dense_products": dense_floor.products,
     })
