@@ -57,7 +57,7 @@ TIMES = 3
 
 def timed(program, folder, out, *sets):
     """Runs the program a few times; its summary with the least seconds, and the gaps."""
-    runs = [dzoa(program, folder, f"{out}-{time}", *sets) for time in range(TIMES)]
+    runs = [dzoa(program, folder, f"{out}-{number}", *sets) for number in range(TIMES)]
     return min(runs, key=lambda run: run[0]["seconds"])
 
 
@@ -268,6 +268,7 @@ def nevergrad(rows, labels):
 
     zero = np.zeros(rows.shape[1])
     optimum = minimize(value, zero, jac=gradient, method="L-BFGS-B", options={"ftol": 1e-15, "gtol": 1e-10, "maxiter": 10_000}).fun
+
     def run(seed):
         parameter = ng.p.Array(init=zero)
         parameter.random_state.seed(seed)

@@ -79,10 +79,6 @@ fn shapes(text: &mut String, result: &Value) {
             verdict(step <= 1.4 * floor)
         );
     }
-    text.push_str(
-        "\nThe small squared one moves from process to process between 1.0 and 1.6 times the floor, step and floor each by a \
-         quarter; alignment of the buffers is not the reason (tried), so perhaps where their pages lie.\n",
-    );
 }
 
 fn sparse(text: &mut String, result: &Value) {

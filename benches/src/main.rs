@@ -145,14 +145,14 @@ fn sparse(file: &str) -> Value {
         let problem = Problem { agents: vec![Arc::new(samples.clone())], ..setting.problem() };
         pool.install(|| descend(&problem, &setting, 10))
     };
-    let (sparse_step, floor) = in_turns(
-        || step(&samples),
-        || floor::per_sample(&samples, &Logistic, setting.directions, 10),
-    );
-    let dense_floor = floor::per_sample(&dense, &Logistic, setting.directions, 10);
+    let beside = |samples: &Samples| {
+        let floor = || floor::per_sample(samples, &Logistic, setting.directions, 10);
+        in_turns(|| step(samples), floor)
+    };
+    let ((sparse_step, floor), (dense_step, dense_floor)) = (beside(&samples), beside(&dense));
     json!({
         "rows": samples.count(), "features": samples.rows.width(), "stored": samples.rows.stored(),
-        "step": sparse_step, "dense_step": step(&dense), "floor": floor.total(), "normals": floor.normals,
+        "step": sparse_step, "dense_step": dense_step, "floor": floor.total(), "normals": floor.normals,
         "products": floor.products, "differences": floor.differences,
         "dense_products": dense_floor.products,
     })

@@ -96,6 +96,11 @@ pub fn json(value: &impl serde::Serialize) -> Result<String> {
         .map_err(|error| Error::run(format!("the result cannot be written as JSON: {error}")))
 }
 
+/// A number as a CSV field: empty where there is none.
+pub fn csv_number(value: Option<f64>) -> String {
+    value.filter(|value| value.is_finite()).map(|value| value.to_string()).unwrap_or_default()
+}
+
 /// A name as a CSV field.
 pub fn csv_field(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) {

@@ -3,7 +3,7 @@
 use crate::agents::Promise;
 use crate::config::{Config, Mechanism};
 use crate::error::{Error, Result};
-use crate::files::csv_field;
+use crate::files::{csv_field, csv_number};
 use dzoa::privacy::{Accountant, ExactGaussian, calibrate};
 use dzoa::trace::{Record, Recorder};
 use std::fs::{File, OpenOptions};
@@ -74,7 +74,8 @@ pub struct TraceFile<'a> {
     pub errors: Vec<(u64, f64)>,
 }
 
-const HEADER: &str = "trial,round,agent,error,objective_gap,consensus,epsilon_spent";
+/// The columns of every trace.csv.
+pub const HEADER: &str = "trial,round,agent,error,objective_gap,consensus,epsilon_spent";
 
 impl<'a> TraceFile<'a> {
     /// Begins a file in the directory of the run: trace.csv for the first trial, one of its own for every other until
@@ -98,7 +99,10 @@ impl<'a> TraceFile<'a> {
                 }
                 Ok(file)
             })
-            .map_err(|error| unwritten(&path, &error))?;
+            .map_err(|error| {
+                Error::input(format!("{}: cannot be written: {error}", path.display()))
+                    .hint("choose a directory that can be written with --out")
+            })?;
         let names = names.iter().map(|name| csv_field(name)).collect();
         Ok(Self { path, file, trial, names, spending, errors: Vec::new() })
     }
@@ -113,20 +117,16 @@ impl<'a> TraceFile<'a> {
     }
 
     fn row(&mut self, record: &Record) -> io::Result<()> {
-        let number = |value: Option<f64>| match value {
-            Some(value) if value.is_finite() => format!("{value}"),
-            _ => String::new(),
-        };
         writeln!(
             self.file,
             "{},{},{},{},{},{},{}",
             self.trial + 1,
             record.round,
             self.names[record.agent],
-            number(record.error),
-            number(record.objective_gap),
-            number(Some(record.consensus)),
-            number(self.spending.after(record.agent, record.round))
+            csv_number(record.error),
+            csv_number(record.objective_gap),
+            csv_number(Some(record.consensus)),
+            csv_number(self.spending.after(record.agent, record.round))
         )
     }
 

@@ -113,15 +113,15 @@ pub fn longest(features: usize) -> usize {
 impl Frame {
     /// The bytes.
     pub fn encode(self) -> Vec<u8> {
+        let mut values = Arc::default();
         let head = match &self.body {
             Body::Note => Head::Note,
-            Body::Vector { round, values } => Head::Vector { round: *round, count: values.len() },
+            Body::Vector { round, values: given } => {
+                values = given.clone();
+                Head::Vector { round: *round, count: given.len() }
+            }
             Body::Bye { reason } => Head::Bye { reason: reason.clone() },
             Body::Left { round } => Head::Left { round: *round },
-        };
-        let values = match &self.body {
-            Body::Vector { values, .. } => values.clone(),
-            _ => Arc::default(),
         };
         let mut bytes = Vec::with_capacity(AROUND + BESIDE_VECTOR + 8 * values.len());
         bytes.extend_from_slice(MAGIC);

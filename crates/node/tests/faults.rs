@@ -136,7 +136,7 @@ fn ends_of_records(bytes: &[u8]) -> Vec<usize> {
 #[test]
 fn a_journal_cut_at_any_byte_of_its_last_record_gives_the_same_vectors_and_charges() {
     let expected = expected();
-    for records in [1, 2, 3, 4, 5, 9, 12, 23] {
+    for records in [1, 2, 4, 9, 12] {
         // Run until the first agent has so many records, then the power fails.
         let mut world = World::new(Weather::default(), 1);
         world.start_all();

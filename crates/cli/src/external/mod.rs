@@ -7,11 +7,12 @@ use crate::commands;
 use crate::commands::run::way_out;
 use crate::config::{External, Mechanism};
 use crate::error::{Error, Result};
-use crate::files::{csv_field, describe, json, output_directory, write_file};
+use crate::files::{csv_field, csv_number, describe, json, output_directory, write_file};
 use crate::model::{Coefficient, Model};
 use crate::progress::Progress;
 use crate::report::Trace;
 use crate::summary::{PrivacyEntry, Summary};
+use crate::trace_file::HEADER;
 use crate::{instance, interrupt, report};
 use dzoa::agent::{Agent, Average};
 use dzoa::black_boxes::{GOSSIP_FRACTION, PrepareError, Prepared, Protection, prepare};
@@ -301,13 +302,7 @@ impl Outcome<'_> {
 
     /// trace.csv as of other runs, and the objective at the mean of the agents.
     fn trace_csv(&self, records: &[ValueRecord]) -> String {
-        let mut csv = String::from(
-            "trial,round,agent,error,objective_gap,consensus,epsilon_spent,objective,evaluations\n",
-        );
-        let number = |value: Option<f64>| match value {
-            Some(value) if value.is_finite() => format!("{value}"),
-            _ => String::new(),
-        };
+        let mut csv = format!("{HEADER},objective,evaluations\n");
         for record in records {
             for (k, name) in self.graph.names().iter().enumerate() {
                 let spent = match &self.config.mechanism {
@@ -324,9 +319,9 @@ impl Outcome<'_> {
                     "1,{},{},,,{},{},{},{}",
                     record.round,
                     csv_field(name),
-                    number(Some(record.consensus[k])),
-                    number(spent),
-                    number(record.objective),
+                    csv_number(Some(record.consensus[k])),
+                    csv_number(spent),
+                    csv_number(record.objective),
                     record.evaluations[k]
                 );
             }

@@ -7,10 +7,11 @@ use crate::agents::{Promise, promise};
 use crate::args::AgentArgs;
 use crate::config::{Config, Mechanism};
 use crate::error::{Error, Result};
-use crate::files::{csv_field, json, model, write_file};
+use crate::files::{csv_field, csv_number, json, model, write_file};
 use crate::inner::{inner_loop, noise_of_one};
 use crate::instance::Instances;
 use crate::summary::Summary;
+use crate::trace_file::HEADER;
 use dzoa::prelude::*;
 use dzoa::privacy::{Accountant, Event, ExactGaussian, Ledger, calibrate};
 use dzoa::trace::mean;
@@ -155,8 +156,7 @@ impl Results<'_> {
         let path = self.args.state.join("journal");
         let records = journal::read(&path)
             .map_err(|error| Error::run(format!("{}: {error}", path.display())))?;
-        let mut csv =
-            String::from("trial,round,agent,error,objective_gap,consensus,epsilon_spent\n");
+        let mut csv = format!("{HEADER}\n");
         let name = csv_field(&self.args.name);
         let mut own: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
         let mut spent = ExactGaussian::default();
@@ -172,8 +172,7 @@ impl Results<'_> {
                 let centre = mean(&known);
                 let squares = beta.iter().zip(&centre).map(|(a, b)| (a - b) * (a - b));
                 let consensus = squares.sum::<f64>().sqrt();
-                let epsilon = epsilons.get(&inputs.round).filter(|epsilon| epsilon.is_finite());
-                let epsilon = epsilon.map(f64::to_string).unwrap_or_default();
+                let epsilon = csv_number(epsilons.get(&inputs.round).copied());
                 let _ = writeln!(csv, "1,{},{name},,,{consensus},{epsilon}", inputs.round);
             }
             if let Some(past) = past.and_then(journal::Kept::past) {

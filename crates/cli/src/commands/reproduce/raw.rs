@@ -1,6 +1,7 @@
 //! Raw values of trials, and what is computed from them.
 
 use crate::error::{Error, Result};
+use crate::files::csv_number;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -209,7 +210,7 @@ fn percentile(sorted: &[f64], fraction: f64) -> f64 {
 pub fn summary_csv((x, value): (&str, &str), points: &[Point]) -> String {
     let mut csv =
         format!("figure,algorithm,epsilon,delta,{x},{value}_mean,{value}_low,{value}_high\n");
-    let number = |value: f64| if value.is_finite() { format!("{value}") } else { String::new() };
+    let number = |value: f64| csv_number(Some(value));
     for Point { key, mean, low, high, .. } in points {
         let Key { figure, algorithm, epsilon, delta, x } = key;
         let (mean, low, high) = (number(*mean), number(*low), number(*high));
