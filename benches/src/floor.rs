@@ -84,8 +84,10 @@ pub fn gram(objective: &LeastSquares, count: usize, repeat: usize) -> Floor {
             || {
                 for (p, product) in products.chunks_exact(count).enumerate() {
                     let (nu1, nu2) = block.feature(p);
-                    for j in 0..count {
-                        out[j] += product[j] * (0.2 * nu1[j] + 1e-4 * nu2[j]);
+                    for (((out, product), nu1), nu2) in
+                        out.iter_mut().zip(product).zip(nu1).zip(nu2)
+                    {
+                        *out += product * (0.2 * nu1 + 1e-4 * nu2);
                     }
                 }
             },

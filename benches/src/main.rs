@@ -92,9 +92,8 @@ fn paper() -> Value {
             })
         })
     };
-    let (seconds, floor) = in_turns(trial, || floor::gram(&form, setting.directions, 10_000));
-    let per_sample =
-        floor::per_sample(&problem.agents[0], &*problem.loss, setting.directions, 20_000);
+    let (seconds, floor) = in_turns(trial, || floor::gram(&form, setting.directions, 10));
+    let per_sample = floor::per_sample(&problem.agents[0], &*problem.loss, setting.directions, 10);
     let steps = (setting.agents * setting.inner_steps) as f64 * setting.rounds as f64;
     json!({
         "seconds": seconds, "steps": steps, "floor": floor.total() * steps, "normals": floor.normals * steps,
@@ -182,7 +181,7 @@ fn threads() -> Value {
     });
     let times = |work: &(dyn Fn(usize) + Sync)| {
         let mut least = [f64::INFINITY; 2];
-        for _ in 0..40 {
+        for _ in 0..200 {
             for (least, pool) in least.iter_mut().zip(&pools) {
                 *least = least.min(pool.install(|| best(1, work)));
             }

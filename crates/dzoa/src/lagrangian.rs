@@ -1,6 +1,6 @@
 //! `F_k`, the augmented Lagrangian of one agent in one round.
 
-use crate::problem::{Failure, LocalObjective, Objective, Probe, Scratch};
+use crate::problem::{Closed, Failure, LocalObjective, Objective, Probe, Scratch};
 
 /// `F_k(b) = f_k(b) + linear'b + quadratic ||b||^2` with
 /// `linear = gamma_k - rho (|N_k| beta_k + sum_{l in N_k} beta_l)` and `quadratic = rho |N_k|`.
@@ -37,7 +37,8 @@ impl Objective for Lagrangian<'_> {
     }
 
     fn quotients(&self, probe: &Probe<'_>, scratch: &mut Scratch, out: &mut [f64]) {
-        self.objective.data.quotients(probe, scratch, out);
-        self.objective.penalty.add_quotients(probe, (&self.linear, self.quadratic), out);
+        let LocalObjective { data, penalty } = self.objective;
+        let closed = Closed { penalty, linear: &self.linear, quadratic: self.quadratic };
+        data.quotients_with(&closed, probe, scratch, out);
     }
 }

@@ -194,9 +194,10 @@ pub fn gradient(
     vectorized(
         #[inline(always)]
         || {
-            for (p, g) in gradient.iter_mut().enumerate() {
-                let (_, nu2) = probe.directions.feature(p);
-                *g = dot(quotients, nu2) / count as f64;
+            let lines = probe.directions.block().chunks_exact(2 * count);
+            let share = 1.0 / count as f64;
+            for (g, line) in gradient.iter_mut().zip(lines) {
+                *g = share * dot(quotients, &line[count..]);
             }
         },
     );

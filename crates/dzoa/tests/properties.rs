@@ -4,7 +4,7 @@ use dzoa::admm::RoundContext;
 use dzoa::lagrangian::Lagrangian;
 use dzoa::prelude::*;
 use dzoa::problem::regularizer::Penalty;
-use dzoa::problem::{Directions, EmpiricalRisk, Probe, Scratch};
+use dzoa::problem::{Closed, Directions, EmpiricalRisk, Probe, Scratch};
 use dzoa::streams::{Purpose, fill_normal};
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -124,7 +124,7 @@ proptest! {
             let penalty = Penalty { regularizer, weight: 0.7, penalized };
             let probe = Probe { point: &b, u1: 0.3, u2, directions: &directions };
             let mut out = vec![0.0; 4];
-            penalty.add_quotients(&probe, (&[0.0; P], 0.0), &mut out);
+            Closed { penalty: &penalty, linear: &[0.0; P], quadratic: 0.0 }.add_quotients(&probe, &mut out);
             for (j, quotient) in out.iter().enumerate() {
                 let at = |u2: f64| -> Vec<f64> {
                     (0..P).map(|p| { let (n1, n2) = directions.feature(p); b[p] + 0.3 * n1[j] + u2 * n2[j] }).collect()

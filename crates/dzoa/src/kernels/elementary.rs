@@ -10,14 +10,18 @@ const LN2_LOW: f64 = 1.908_214_929_270_587_7e-10;
 /// Adding it rounds to a whole number, which then stands in the last bits.
 const ROUND: f64 = 6_755_399_441_055_744.0;
 
-/// `c_0 + c_1 x + c_2 x^2 + ...`
+/// `c_0 + c_1 x + c_2 x^2 + ...`, even and odd powers side by side: one chain would wait for itself.
 #[inline(always)]
 pub(crate) fn polynomial<const N: usize>(x: f64, coefficients: [f64; N]) -> f64 {
-    let mut value = coefficients[N - 1];
-    for coefficient in coefficients.into_iter().rev().skip(1) {
-        value = value.mul_add(x, coefficient);
+    let square = x * x;
+    let (mut even, mut odd) = (0.0, 0.0);
+    // By index: an iterator over the array would keep the compiler from making vectors of the loop around this.
+    for i in (0..N).rev() {
+        let chain = if i % 2 == 0 { &mut even } else { &mut odd };
+        let first = i + 2 >= N;
+        *chain = if first { coefficients[i] } else { chain.mul_add(square, coefficients[i]) };
     }
-    value
+    if N > 1 { odd.mul_add(x, even) } else { even }
 }
 
 #[inline(always)]
@@ -37,7 +41,13 @@ fn exponential(x: f64) -> (f64, f64) {
     let k = rounded - ROUND;
     let power = f64::from_bits(rounded.to_bits().wrapping_add(1023) << 52);
     let r = k.mul_add(-LN2_LOW, k.mul_add(-LN2_HIGH, x));
-    // Interpolates (exp(r) - 1 - r)/r^2 on |r| <= 0.3467, to 1e-18.
+    (power, short_exp_m1(r))
+}
+
+/// `exp(r) - 1` for `|r| <= 0.3467`.
+#[inline(always)]
+pub fn short_exp_m1(r: f64) -> f64 {
+    // Interpolates (exp(r) - 1 - r)/r^2, to 1e-18.
     let tail = polynomial(
         r,
         [
@@ -54,7 +64,7 @@ fn exponential(x: f64) -> (f64, f64) {
             2.091_470_268_746_612_7e-9,
         ],
     );
-    (power, (r * r).mul_add(tail, r))
+    (r * r).mul_add(tail, r)
 }
 
 /// `exp(x)`; infinite above 709.8, and 1e-308 below -708.

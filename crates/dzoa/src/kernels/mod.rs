@@ -10,6 +10,7 @@ pub mod normals;
 
 use pulp::NullaryFnOnce;
 use std::cell::Cell;
+use std::ops::Range;
 use std::sync::OnceLock;
 
 /// An instruction set.
@@ -139,29 +140,74 @@ pub(crate) fn eight(values: &[f64], from: usize) -> [f64; LANES] {
     eight
 }
 
-/// Calls `add(j, sums)` for every eight directions from j on, and adds the sums to `out`. The last eight are moved
-/// back so that they fit, and of them only what is new is added: no loop ever has a rest. Fewer than eight are left
-/// to `one(j)`.
+/// Eights of directions over which the items are gone through once: each item's numbers for all of them lie side by
+/// side in memory.
+const WIDE: usize = 4;
+
+/// Adds to `out[j]` the terms of all items, one after the other. `add(item, j, sums)` adds those of the eight
+/// directions from j on. The last eight are moved back so that they fit, and of them only what is new is kept: no
+/// loop ever has a rest. Fewer than eight are left to `one(item, j)`.
 #[inline(always)]
-pub(crate) fn for_each_eight(
+pub(crate) fn add_terms(
     out: &mut [f64],
-    add: impl Fn(usize, &mut [f64; LANES]),
-    one: impl Fn(usize) -> f64,
+    items: Range<usize>,
+    add: impl Fn(usize, usize, &mut [f64; LANES]),
+    one: impl Fn(usize, usize) -> f64,
 ) {
     let count = out.len();
     if count < LANES {
-        out.iter_mut().enumerate().for_each(|(j, out)| *out += one(j));
+        for (j, out) in out.iter_mut().enumerate() {
+            *out += items.clone().map(|item| one(item, j)).sum::<f64>();
+        }
         return;
     }
-    for from in (0..count).step_by(LANES) {
-        let start = from.min(count - LANES);
-        let mut sums = [0.0; LANES];
-        add(start, &mut sums);
+    let eights = count.div_ceil(LANES);
+    let whole = eights - eights % WIDE;
+    for first in (0..whole).step_by(WIDE) {
+        add_wide::<WIDE>(out, first, items.clone(), &add);
+    }
+    for first in whole..eights {
+        add_wide::<1>(out, first, items.clone(), &add);
+    }
+}
+
+#[inline(always)]
+fn add_wide<const WIDE: usize>(
+    out: &mut [f64],
+    first: usize,
+    items: Range<usize>,
+    add: &impl Fn(usize, usize, &mut [f64; LANES]),
+) {
+    let last = out.len() - LANES;
+    let mut sums = [[0.0; LANES]; WIDE];
+    for item in items {
+        for (eight, sums) in sums.iter_mut().enumerate() {
+            add(item, ((first + eight) * LANES).min(last), sums);
+        }
+    }
+    for (eight, sums) in sums.iter().enumerate() {
+        let from = (first + eight) * LANES;
+        let start = from.min(last);
         for lane in from - start..LANES {
             out[start + lane] += sums[lane];
         }
     }
 }
+
+/// Ones in the last lanes, as many as the place in the list says.
+const LAST: [[u64; LANES]; LANES] = {
+    let mut masks = [[0; LANES]; LANES];
+    let mut count = 0;
+    while count < LANES {
+        let mut lane = LANES - count;
+        while lane < LANES {
+            masks[count][lane] = u64::MAX;
+            lane += 1;
+        }
+        count += 1;
+    }
+    masks
+};
 
 /// `sum_i a_i b_i`, in eight sums that are added at the end: fast, and the same on every level.
 #[inline(always)]
@@ -180,7 +226,7 @@ pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
         // The last eight, without those that were counted.
         let (a, b) = (eight(a, count - LANES), eight(b, count - LANES));
         for lane in 0..LANES {
-            sums[lane] += if lane < LANES - rest { 0.0 } else { a[lane] * b[lane] };
+            sums[lane] += f64::from_bits((a[lane] * b[lane]).to_bits() & LAST[rest][lane]);
         }
     }
     let [a, b, c, d, e, f, g, h] = sums;

@@ -1,6 +1,6 @@
 //! The directions of an inner step, and two ways to make fewer of them do.
 
-use crate::kernels::{dot, vectorized};
+use crate::kernels::{LANES, dot, eight, vectorized};
 
 /// A batch of directions `nu1_j, nu2_j`, feature by feature: the J values of `nu1` for feature p,
 /// then the J values of `nu2`, next to each other.
@@ -36,6 +36,13 @@ impl Directions {
     #[inline]
     pub fn feature(&self, p: usize) -> (&[f64], &[f64]) {
         self.values[p * 2 * self.count..][..2 * self.count].split_at(self.count)
+    }
+
+    /// The same for the eight directions from j on.
+    #[inline(always)]
+    pub(super) fn eight(&self, p: usize, j: usize) -> ([f64; LANES], [f64; LANES]) {
+        let at = p * 2 * self.count + j;
+        (eight(&self.values, at), eight(&self.values, at + self.count))
     }
 
     /// Antithetic pairs: the second half of the directions becomes the first half with the other sign. Of an odd

@@ -1,7 +1,9 @@
 //! The squared loss of one agent as a quadratic form: its cost does not grow with the samples.
 
+use super::closed::{Closed, Form};
+use super::regularizer::{Penalty, Regularizer};
 use super::{Directions, EmpiricalRisk, Objective, Probe, Scratch};
-use crate::kernels::{LANES, dot, eight, for_each_eight, vectorized};
+use crate::kernels::{LANES, add_terms, dot, eight, vectorized};
 use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul};
 
 /// More columns than this make the matrix larger than what it saves.
@@ -9,7 +11,7 @@ const MOST_COLUMNS: usize = 4096;
 /// Below this many columns a plain loop beats the library's product.
 const SMALL: usize = 24;
 /// Features that it treats together, with eight directions.
-const TALL: usize = 4;
+const TALL: usize = 5;
 
 /// `weight sum_i (x_i'b - y_i)^2` by `G = weight X'X` and `c = weight X'y`.
 ///
@@ -38,18 +40,31 @@ impl LeastSquares {
         Self { risk, gram, moment }
     }
 
+    /// Whether a plain loop makes the products.
+    fn is_small(&self, count: usize) -> bool {
+        (TALL..SMALL).contains(&self.moment.len()) && count >= LANES
+    }
+
     /// `out = G [nu2_1 ... nu2_J]`, feature by feature.
     pub fn products(&self, directions: &Directions, out: &mut [f64]) {
         let (features, count) = (self.moment.len(), directions.count());
-        let block = directions.block();
-        if (TALL..SMALL).contains(&features) && count >= LANES {
+        if self.is_small(count) {
             return vectorized(
                 #[inline(always)]
-                || small_product(&self.gram, block, out, (features, count)),
+                || {
+                    for tile in 0..features.div_ceil(TALL) {
+                        for j in (0..count).step_by(LANES).map(|j| j.min(count - LANES)) {
+                            let (p, products) = self.tile(tile, j, directions);
+                            for (row, products) in products.iter().enumerate() {
+                                out[(p + row) * count + j..][..LANES].copy_from_slice(products);
+                            }
+                        }
+                    }
+                },
             );
         }
         // nu2 is the right half of the block.
-        let block = MatRef::from_row_major_slice(block, features, 2 * count);
+        let block = MatRef::from_row_major_slice(directions.block(), features, 2 * count);
         matmul(
             MatMut::from_row_major_slice_mut(out, features, count),
             Accum::Replace,
@@ -59,40 +74,60 @@ impl LeastSquares {
             Par::Seq,
         );
     }
-}
 
-/// The same for few columns: a tile of four features and eight directions stays in registers. The last tiles overlap
-/// those before, so that all have one size.
-#[inline(always)]
-fn small_product(
-    gram: &[f64],
-    block: &[f64],
-    products: &mut [f64],
-    (features, count): (usize, usize),
-) {
-    for p in tiles(features, TALL) {
-        for j in tiles(count, LANES) {
-            let mut sums = [[0.0f64; LANES]; TALL];
-            for (q, directions) in block.chunks_exact(2 * count).enumerate() {
-                let nu = eight(directions, count + j);
-                for (row, sums) in sums.iter_mut().enumerate() {
-                    let g = gram[(p + row) * features + q];
+    /// `out = 2 (G b - c)`.
+    #[inline(always)]
+    fn slopes(&self, b: &[f64], out: &mut [f64]) {
+        let features = out.len();
+        if features < SMALL {
+            // Column by column, as G is symmetric: lines this short are not worth a sum of their own.
+            out.iter_mut().zip(&self.moment).for_each(|(out, moment)| *out = -moment);
+            add_terms(
+                out,
+                0..features,
+                #[inline(always)]
+                |q, p, sums| {
+                    let gram = eight(&self.gram, q * features + p);
                     for lane in 0..LANES {
-                        sums[lane] = g.mul_add(nu[lane], sums[lane]);
+                        sums[lane] = b[q].mul_add(gram[lane], sums[lane]);
                     }
-                }
-            }
-            for (row, sums) in sums.iter().enumerate() {
-                products[(p + row) * count + j..][..LANES].copy_from_slice(sums);
+                },
+                #[inline(always)]
+                |q, p| b[q] * self.gram[q * features + p],
+            );
+            out.iter_mut().for_each(|out| *out *= 2.0);
+        } else {
+            let lines = self.gram.chunks_exact(features).zip(&self.moment);
+            for (out, (line, moment)) in out.iter_mut().zip(lines) {
+                *out = 2.0 * (dot(line, b) - moment);
             }
         }
     }
-}
 
-/// Where tiles of this size start so that they cover `length`, the last one moved back to fit.
-#[inline(always)]
-fn tiles(length: usize, size: usize) -> impl Iterator<Item = usize> {
-    (0..length).step_by(size).map(move |start| start.min(length - size))
+    /// A few features of the products with the eight directions from j on, which stay in registers: the first of them,
+    /// and the products. The last tile is moved back so that it fits.
+    #[inline(always)]
+    fn tile(
+        &self,
+        tile: usize,
+        j: usize,
+        directions: &Directions,
+    ) -> (usize, [[f64; LANES]; TALL]) {
+        let (features, count) = (self.moment.len(), directions.count());
+        let p = (tile * TALL).min(features - TALL);
+        let mut sums = [[0.0f64; LANES]; TALL];
+        // G is symmetric: its columns p and on are these places of every line.
+        let lines = directions.block().chunks_exact(2 * count);
+        for (gram, line) in self.gram.chunks_exact(features).zip(lines) {
+            let nu = eight(line, count + j);
+            for (g, sums) in gram[p..p + TALL].iter().zip(&mut sums) {
+                for lane in 0..LANES {
+                    sums[lane] = g.mul_add(nu[lane], sums[lane]);
+                }
+            }
+        }
+        (p, sums)
+    }
 }
 
 impl Objective for LeastSquares {
@@ -109,45 +144,53 @@ impl Objective for LeastSquares {
     }
 
     fn quotients(&self, probe: &Probe<'_>, scratch: &mut Scratch, out: &mut [f64]) {
-        let Probe { point, u1, u2, directions } = *probe;
-        scratch.products.resize(point.len() * directions.count(), 0.0);
-        self.products(directions, &mut scratch.products);
-        out.fill(0.0);
-        let (features, count) = (point.len(), directions.count());
+        let nothing = Penalty { regularizer: Regularizer::None, weight: 0.0, penalized: 0 };
+        let linear = vec![0.0; self.moment.len()];
+        let closed = Closed { penalty: &nothing, linear: &linear, quadratic: 0.0 };
+        self.quotients_with(&closed, probe, scratch, out);
+    }
+
+    fn quotients_with(
+        &self,
+        closed: &Closed<'_>,
+        probe: &Probe<'_>,
+        scratch: &mut Scratch,
+        out: &mut [f64],
+    ) {
+        let (features, count) = (self.moment.len(), out.len());
         let Scratch { fitted: slopes, products, .. } = scratch;
         slopes.resize(features, 0.0);
+        products.resize(features * count, 0.0);
+        self.products(probe.directions, products);
+        out.fill(0.0);
         vectorized(
             #[inline(always)]
-            || {
-                let lines = self.gram.chunks_exact(features).zip(&self.moment);
-                for (slope, (line, moment)) in slopes.iter_mut().zip(lines) {
-                    *slope = 2.0 * (dot(line, point) - moment);
-                }
-                for_each_eight(
-                    out,
-                    #[inline(always)]
-                    |j, sums| {
-                        for p in 0..features {
-                            let (nu1, nu2) = directions.feature(p);
-                            let (nu1, nu2) = (eight(nu1, j), eight(nu2, j));
-                            let (product, slope) = (eight(products, p * count + j), slopes[p]);
-                            for l in 0..LANES {
-                                sums[l] +=
-                                    slope * nu2[l] + product[l] * (2.0 * u1 * nu1[l] + u2 * nu2[l]);
-                            }
-                        }
-                    },
-                    #[inline(always)]
-                    |j| {
-                        let term = |p: usize| {
-                            let (nu1, nu2) = directions.feature(p);
-                            slopes[p] * nu2[j]
-                                + products[p * count + j] * (2.0 * u1 * nu1[j] + u2 * nu2[j])
-                        };
-                        (0..features).map(term).sum()
-                    },
-                );
-            },
+            || self.slopes(probe.point, slopes),
         );
+        closed.add_quotients_with(&Products { slopes, products, count }, probe, out);
+    }
+}
+
+/// The form's part of the pass.
+struct Products<'a> {
+    slopes: &'a [f64],
+    products: &'a [f64],
+    count: usize,
+}
+
+impl Form for Products<'_> {
+    #[inline(always)]
+    fn slope(&self, p: usize) -> f64 {
+        self.slopes[p]
+    }
+
+    #[inline(always)]
+    fn eight(&self, p: usize, j: usize) -> [f64; LANES] {
+        eight(self.products, p * self.count + j)
+    }
+
+    #[inline(always)]
+    fn one(&self, p: usize, j: usize) -> f64 {
+        self.products[p * self.count + j]
     }
 }

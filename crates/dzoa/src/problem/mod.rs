@@ -1,6 +1,7 @@
 //! What is minimised: eq. (1), `sum_k scale_k sum_j loss(x_kj, y_kj; b) + eta R(b)`.
 
 mod black_box;
+mod closed;
 pub mod data;
 mod directions;
 pub mod least_squares;
@@ -10,6 +11,7 @@ pub mod regularizer;
 pub mod synthetic;
 
 pub use black_box::{BlackBox, Failure, Limits, Oracle, OracleError, Points};
+pub use closed::Closed;
 pub use directions::Directions;
 
 use data::Samples;
@@ -172,6 +174,19 @@ pub trait Objective: Send + Sync {
             }
             *out = (self.value(&scratch.there) - self.value(&scratch.here)) / u2;
         }
+    }
+
+    /// The same for `f + h` with a part in closed form. A function that goes over the directions in the same way can do
+    /// both in one pass.
+    fn quotients_with(
+        &self,
+        closed: &Closed<'_>,
+        probe: &Probe<'_>,
+        scratch: &mut Scratch,
+        out: &mut [f64],
+    ) {
+        self.quotients(probe, scratch, out);
+        closed.add_quotients(probe, out);
     }
 
     /// Why the last values are missing, once: whoever asked for values must ask for this, too. A known

@@ -1,8 +1,6 @@
 //! Regularisers `R(b)`, and the penalty `(eta/K) R(b)` that an agent minimises with its loss.
 
 use super::Probe;
-use super::loss::absolute_difference;
-use crate::kernels::{LANES, eight, for_each_eight, vectorized};
 
 /// A convex function of the coefficients that holds no data.
 #[derive(Clone, Debug, PartialEq)]
@@ -132,67 +130,10 @@ impl Penalty {
         Some(if i < self.penalized { shrink(v, scale * self.weight, parts) } else { v })
     }
 
-    /// `out[j] += [h(b + u1 nu1_j + u2 nu2_j) - h(b + u1 nu1_j)]/u2` without cancellation, for everything that
-    /// holds no data: `h(b) = weight R(b) + linear'b + quadratic ||b||^2`. One pass over the directions.
-    pub fn add_quotients(
-        &self,
-        probe: &Probe<'_>,
-        (linear, quadratic): (&[f64], f64),
-        out: &mut [f64],
-    ) {
+    /// `out[j] += weight [R(b + u1 nu1_j + u2 nu2_j) - R(b + u1 nu1_j)]/u2` without cancellation, where R is grouped.
+    pub(super) fn add_group_quotients(&self, probe: &Probe<'_>, out: &mut [f64]) {
         let Probe { point, u1, u2, directions } = *probe;
         let scale = self.weight / u2;
-        let (l1, l2) = self.regularizer.separable().unwrap_or((0.0, 0.0));
-        let features = point.len();
-        // The squared part of R is one more quadratic.
-        let curved = quadratic + 0.5 * l2 * self.weight;
-        let kinked = l1 * scale;
-        vectorized(
-            #[inline(always)]
-            || {
-                for_each_eight(
-                    out,
-                    #[inline(always)]
-                    |j, sums| {
-                        for p in 0..features {
-                            let (nu1, nu2) = directions.feature(p);
-                            let (nu1, nu2) = (eight(nu1, j), eight(nu2, j));
-                            let penalized = p < self.penalized;
-                            let quadratic = if penalized { curved } else { quadratic };
-                            let smooth = smooth_part(linear[p], quadratic, point[p], (u1, u2));
-                            if penalized && kinked > 0.0 {
-                                for l in 0..LANES {
-                                    let kink =
-                                        absolute_difference(point[p] + u1 * nu1[l], u2 * nu2[l]);
-                                    sums[l] += smooth.at(nu1[l], nu2[l]) + kinked * kink;
-                                }
-                            } else {
-                                for l in 0..LANES {
-                                    sums[l] += smooth.at(nu1[l], nu2[l]);
-                                }
-                            }
-                        }
-                    },
-                    #[inline(always)]
-                    |j| {
-                        let lines = directions.block().chunks_exact(2 * directions.count());
-                        let term = |(p, line): (usize, &[f64])| {
-                            let (nu1, nu2) = (line[j], line[directions.count() + j]);
-                            let penalized = p < self.penalized;
-                            let quadratic = if penalized { curved } else { quadratic };
-                            let smooth = smooth_part(linear[p], quadratic, point[p], (u1, u2));
-                            let kink = if penalized && kinked > 0.0 {
-                                absolute_difference(point[p] + u1 * nu1, u2 * nu2)
-                            } else {
-                                0.0
-                            };
-                            smooth.at(nu1, nu2) + kinked * kink
-                        };
-                        lines.enumerate().map(term).sum()
-                    },
-                );
-            },
-        );
         if let Regularizer::GroupL1 { groups } = &self.regularizer {
             for (weight, group) in weighted(groups) {
                 for (j, out) in out.iter_mut().enumerate() {
@@ -296,27 +237,6 @@ impl Penalty {
             }
             _ => unreachable!("every other regulariser is separable"),
         }
-    }
-}
-
-/// `[q(b + u1 nu1 + u2 nu2) - q(b + u1 nu1)]/u2` for `q(b) = linear b + quadratic b^2`, as a function of the direction.
-#[derive(Clone, Copy)]
-struct SmoothPart {
-    constant: f64,
-    first: f64,
-    second: f64,
-}
-
-#[inline(always)]
-fn smooth_part(linear: f64, quadratic: f64, b: f64, (u1, u2): (f64, f64)) -> SmoothPart {
-    let (first, second) = (2.0 * quadratic * u1, quadratic * u2);
-    SmoothPart { constant: linear + 2.0 * quadratic * b, first, second }
-}
-
-impl SmoothPart {
-    #[inline(always)]
-    fn at(self, nu1: f64, nu2: f64) -> f64 {
-        nu2 * (self.constant + self.first * nu1 + self.second * nu2)
     }
 }
 

@@ -23,19 +23,22 @@ fn fast_difference(z: f64, step: f64, y: f64) -> f64 {
 }
 
 /// Steps for which [`short_difference`] is exact to the last digits.
-const SHORT: f64 = 1.0 / 64.0;
+const SHORT_STEP: f64 = 1.0 / 64.0;
+/// Shifts whose exponential needs no powers of two.
+const SHORT_SHIFT: f64 = 0.3465;
 
-/// The same for steps of at most [`SHORT`], where two series replace an exponential, a logarithm and a division.
+/// The same for a short step, where two series replace an exponential, a logarithm and a division. `growth` is
+/// `exp(y z)`.
 #[inline(always)]
-fn short_difference(z: f64, step: f64, y: f64) -> f64 {
+fn short_difference(growth: f64, step: f64, y: f64) -> f64 {
     let change = -y * step;
     // exp(change) - 1, to 6e-18 of itself.
-    let growth = change
+    let change = change
         * elementary::polynomial(
             change,
             [1.0, 1.0 / 2.0, 1.0 / 6.0, 1.0 / 24.0, 1.0 / 120.0, 1.0 / 720.0, 1.0 / 5040.0],
         );
-    let x = growth / (1.0 + elementary::exp(y * z));
+    let x = change / (1.0 + growth);
     // ln(1 + x), to 6e-18 of itself.
     x * elementary::polynomial(
         x,
@@ -75,14 +78,29 @@ impl Loss for Logistic {
     fn differences(&self, batch: &Batch<'_>, out: &mut [f64]) {
         vectorized(
             #[inline(always)]
-            || match batch.longest_step(out.len()) <= SHORT {
-                true => batch.sum(short_difference, out),
-                false => batch.sum(fast_difference, out),
+            || {
+                let (shift, step) = batch.longest(out.len());
+                if step > SHORT_STEP {
+                    let difference = |z, shift, step, y| fast_difference(z + shift, step, y);
+                    batch.sum(|z, _| z, difference, out);
+                } else if shift > SHORT_SHIFT {
+                    let growth = |z, shift, y| elementary::exp(y * (z + shift));
+                    let difference =
+                        |z, shift, step, y| short_difference(growth(z, shift, y), step, y);
+                    batch.sum(|z, _| z, difference, out);
+                } else {
+                    // exp(y (z + shift)), of which the larger part is the sample's alone.
+                    let growth =
+                        |at: f64, shift, y| at.mul_add(elementary::short_exp_m1(y * shift), at);
+                    let difference =
+                        |at, shift, step, y| short_difference(growth(at, shift, y), step, y);
+                    batch.sum(|z, y| elementary::exp(y * z), difference, out);
+                }
             },
         );
         // A step so long that its exponential is infinite: once more, with care.
         if !out.iter().all(|out| out.is_finite()) {
-            batch.sum(|z, step, y| self.difference(z, step, y), out);
+            batch.sum(|z, _| z, |z, shift, step, y| self.difference(z + shift, step, y), out);
         }
     }
 

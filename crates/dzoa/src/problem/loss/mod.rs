@@ -17,7 +17,7 @@ pub use logistic::Logistic;
 pub use pinball::Pinball;
 pub use squared::Squared;
 
-use crate::kernels::{LANES, eight, for_each_eight, vectorized};
+use crate::kernels::{LANES, add_terms, eight, vectorized};
 use std::fmt;
 
 /// Which targets a loss understands.
@@ -99,8 +99,9 @@ pub trait Loss: Send + Sync + fmt::Debug {
             #[inline(always)]
             || {
                 batch.sum(
+                    |z, _| z,
                     #[inline(always)]
-                    |z, step, y| self.difference(z, step, y),
+                    |z, shift, step, y| self.difference(z + shift, step, y),
                     out,
                 );
             },
@@ -124,54 +125,72 @@ pub struct Batch<'a> {
 }
 
 impl Batch<'_> {
-    /// Adds up the differences of a loss, sample by sample.
+    /// Adds up the differences of a loss, sample by sample: `difference(at(z, y), u1 x'nu1, u2 x'nu2, y)`, where `at` is
+    /// computed once a sample.
     #[inline(always)]
-    fn sum(&self, difference: impl Fn(f64, f64, f64) -> f64, out: &mut [f64]) {
+    fn sum(
+        &self,
+        at: impl Fn(f64, f64) -> f64,
+        difference: impl Fn(f64, f64, f64, f64) -> f64,
+        out: &mut [f64],
+    ) {
         let Self { fitted, targets, products, u1, u2 } = *self;
         let count = out.len();
-        let samples = || fitted.iter().zip(targets).zip(products.chunks_exact(2 * count));
+        let line = |i: usize| &products[i * 2 * count..][..2 * count];
         out.fill(0.0);
-        for_each_eight(
+        add_terms(
             out,
+            0..fitted.len(),
             #[inline(always)]
-            |j, sums| {
-                for ((&z, &y), product) in samples() {
-                    let (first, second) = (eight(product, j), eight(product, count + j));
-                    for lane in 0..LANES {
-                        sums[lane] += difference(z + u1 * first[lane], u2 * second[lane], y);
-                    }
+            |i, j, sums| {
+                let (line, y) = (line(i), targets[i]);
+                let at = at(fitted[i], y);
+                let (first, second) = (eight(line, j), eight(line, count + j));
+                for lane in 0..LANES {
+                    sums[lane] += difference(at, u1 * first[lane], u2 * second[lane], y);
                 }
             },
             #[inline(always)]
-            |j| {
-                let one = |((&z, &y), product): ((&f64, &f64), &[f64])| {
-                    difference(z + u1 * product[j], u2 * product[count + j], y)
-                };
-                samples().map(one).sum()
+            |i, j| {
+                let (line, y) = (line(i), targets[i]);
+                difference(at(fitted[i], y), u1 * line[j], u2 * line[count + j], y)
             },
         );
     }
 
-    /// The longest step of any sample along any of J directions.
+    /// The longest shift `u1 x'nu1` and the longest step `u2 x'nu2` of any sample along any of J directions.
     #[inline(always)]
-    fn longest_step(&self, count: usize) -> f64 {
-        let mut longest = [0.0f64; LANES];
+    fn longest(&self, count: usize) -> (f64, f64) {
+        let larger = |a: f64, b: f64| if b.abs() > a { b.abs() } else { a };
+        let mut longest = [[0.0f64; LANES]; 2];
         for product in self.products.chunks_exact(2 * count) {
-            let (eights, rest) = product[count..].as_chunks::<LANES>();
-            for eight in eights {
-                for lane in 0..LANES {
-                    longest[lane] = longest[lane].max(eight[lane].abs());
+            let (first, second) = product.split_at(count);
+            for (longest, values) in longest.iter_mut().zip([first, second]) {
+                if count < LANES {
+                    longest[0] = values.iter().fold(longest[0], |longest, b| larger(longest, *b));
+                    continue;
+                }
+                for j in (0..count).step_by(LANES) {
+                    let values = eight(values, j.min(count - LANES));
+                    for lane in 0..LANES {
+                        longest[lane] = larger(longest[lane], values[lane]);
+                    }
                 }
             }
-            longest[0] = rest.iter().fold(longest[0], |longest, step| longest.max(step.abs()));
         }
-        self.u2.abs() * longest.into_iter().fold(0.0, f64::max)
+        let [shift, step] = longest.map(|lanes| lanes.into_iter().fold(0.0, larger));
+        (self.u1.abs() * shift, self.u2.abs() * step)
     }
 }
+
+/// The bit that holds it.
+const SIGN: u64 = 1 << 63;
 
 /// `|a + step| - |a|` without cancellation.
 #[inline(always)]
 pub(crate) fn absolute_difference(a: f64, step: f64) -> f64 {
-    let outward = if a < 0.0 { -step } else { step };
-    if outward >= -a.abs() { outward } else { -outward - 2.0 * a.abs() }
+    let outward = f64::from_bits(step.to_bits() ^ (a.to_bits() & SIGN));
+    // The second is the larger one where the step crosses zero.
+    let (onward, back) = (outward, a.abs().mul_add(-2.0, -outward));
+    if onward > back { onward } else { back }
 }
