@@ -2,6 +2,7 @@
 //! threads.
 
 use dzoa::kernels::{Level, at};
+use dzoa::lagrangian::Lagrangian;
 use dzoa::prelude::*;
 use dzoa::problem::loss::{Batch, Targets};
 use dzoa::problem::{Directions, EmpiricalRisk, Probe, Scratch};
@@ -110,6 +111,69 @@ fn tiles_of_rows_add_up_and_threads_change_no_bit() {
                     loss.name(),
                     one[j]
                 );
+            }
+        }
+    }
+}
+
+#[test]
+fn the_quotients_of_f_k_are_differences_of_its_values_in_every_shape() {
+    let regularizers = |features: usize| {
+        [
+            Regularizer::L1,
+            Regularizer::L2,
+            Regularizer::ElasticNet { l1_ratio: 0.4 },
+            Regularizer::GroupL1 { groups: vec![vec![0], (1..features - 1).collect()] },
+            Regularizer::None,
+        ]
+    };
+    // Few and many columns and directions: the Gram form as a loop, as a library's product, and not at all (rows = 3).
+    for (features, rows) in [(3, 40), (5, 40), (9, 40), (10, 20), (23, 40), (30, 40), (10, 3)] {
+        for count in [1, 7, 8, 9, 30, 32, 45] {
+            for regularizer in regularizers(features) {
+                // A group may not hold the constant column; the others see both cases.
+                let intercept = count % 2 == 0;
+                let data = Rows::dense(features, values(8, rows * features)).unwrap();
+                let problem = Problem {
+                    loss: Arc::new(Squared),
+                    regularizer: regularizer.clone(),
+                    eta: 0.8,
+                    scale: Scale::Mean,
+                    intercept,
+                    agents: vec![Arc::new(Samples::new(data, values(9, rows)).unwrap())],
+                };
+                let objective = problem.local(0);
+                let lagrangian = Lagrangian {
+                    objective: &objective,
+                    linear: values(10, features),
+                    quadratic: 0.7,
+                };
+                let mut directions = Directions::default();
+                directions.resize(features, count);
+                directions.values_mut().copy_from_slice(&values(11, features * 2 * count));
+                let point = values(12, features);
+                // Steps so long that nothing cancels, and that many coordinates change their signs.
+                let (u1, u2) = (0.3, 0.6);
+                let probe = Probe { point: &point, u1, u2, directions: &directions };
+                for level in Level::available() {
+                    let mut out = vec![f64::NAN; count];
+                    at(level, || lagrangian.quotients(&probe, &mut Scratch::default(), &mut out));
+                    for (j, out) in out.iter().enumerate() {
+                        let at = |u2: f64| -> Vec<f64> {
+                            let moved = |p: usize| {
+                                let (nu1, nu2) = directions.feature(p);
+                                point[p] + u1 * nu1[j] + u2 * nu2[j]
+                            };
+                            (0..features).map(moved).collect()
+                        };
+                        let (here, there) = (lagrangian.value(&at(0.0)), lagrangian.value(&at(u2)));
+                        let expected = (there - here) / u2;
+                        assert!(
+                            (out - expected).abs() <= 1e-13 * (1.0 + here.abs() + there.abs()) / u2,
+                            "{regularizer:?} P = {features} J = {count} {level:?}: {out} against {expected}"
+                        );
+                    }
+                }
             }
         }
     }

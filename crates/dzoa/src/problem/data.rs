@@ -329,20 +329,32 @@ impl Rows {
     }
 }
 
-/// `out = x' block` for one sparse row. A few columns at a time stay in registers over all its entries; the last few
-/// are moved back so that they fit.
+/// `out = x' block` for one sparse row.
 #[inline(always)]
 fn sparse_times(indices: &[u32], values: &[f64], block: &[f64], out: &mut [f64]) {
-    const WIDTH: usize = 16;
-    let columns = out.len();
-    if columns < WIDTH {
-        out.fill(0.0);
-        for (&p, &value) in indices.iter().zip(values) {
-            let line = &block[p as usize * columns..][..columns];
-            out.iter_mut().zip(line).for_each(|(out, nu)| *out = value.mul_add(*nu, *out));
+    match out.len() {
+        32.. => wide_sparse_times::<32>(indices, values, block, out),
+        8.. => wide_sparse_times::<8>(indices, values, block, out),
+        columns => {
+            out.fill(0.0);
+            for (&p, &value) in indices.iter().zip(values) {
+                let line = &block[p as usize * columns..][..columns];
+                out.iter_mut().zip(line).for_each(|(out, nu)| *out = value.mul_add(*nu, *out));
+            }
         }
-        return;
     }
+}
+
+/// So many columns at a time stay in registers over all entries of the row; the last ones are moved back so that they
+/// fit.
+#[inline(always)]
+fn wide_sparse_times<const WIDTH: usize>(
+    indices: &[u32],
+    values: &[f64],
+    block: &[f64],
+    out: &mut [f64],
+) {
+    let columns = out.len();
     for from in (0..columns).step_by(WIDTH) {
         let from = from.min(columns - WIDTH);
         let mut sums = [0.0f64; WIDTH];
