@@ -89,7 +89,8 @@ impl Words for Portable {
     }
 
     fn store(self, words: [u64; LANES]) -> [u32; PAIRS] {
-        pulp::cast(words)
+        // The lower half first, whatever the order of this machine's bytes.
+        std::array::from_fn(|i| (words[i / 2] >> (32 * (i % 2))) as u32)
     }
 
     fn add(self, a: [u64; LANES], b: [u64; LANES]) -> [u64; LANES] {
