@@ -1,6 +1,6 @@
 """D-ZOA on the paper's example in numpy: a timing peer for the Rust program.
 
-usage: dzoa_numpy.py [--rounds 200] [--trials 1] [--seed 1] [--gram] [--json]
+usage: dzoa_numpy.py [--rounds 200] [--trials 1] [--seed 1] [--gram] [--single] [--json]
        dzoa_numpy.py --check tests/oracle/inner_loop.json
 
 The estimator, with x = b + u1 nu1 and s = 2 u1 nu1 + u2 nu2, divided by u2 on paper so nothing cancels:
@@ -9,7 +9,8 @@ The estimator, with x = b + u1 nu1 and s = 2 u1 nu1 + u2 nu2, divided by u2 on p
     l1         v (|x + u2 v| - |x|) / (u2 v)  =  v clip((2 b + s) / |u2 v|, -1, 1), entry by entry
 Only b changes from step to step, so all that depends on the directions alone is computed for many steps
 at once. By default the loss is evaluated sample by sample, as most losses must be; --gram uses that
-squares need X'X only, which is faster but is no longer made of sample losses.
+squares need X'X only, which is faster but is no longer made of sample losses. --single draws the directions
+in single precision, as the Rust program does.
 """
 import os
 
@@ -145,7 +146,7 @@ def alpha0_times_R(n, norm2):
     return np.sqrt(need * math.log(2 * P) / (C * ((1 / t).sum() * (1 + math.log(P)) + (t ** -1.5).sum())))
 
 
-def trial(seed, rounds, gram):
+def trial(seed, rounds, gram, single):
     rng = np.random.Generator(np.random.SFC64(seed))
     X, y = data(rng)
     best = optimum(X, y)
@@ -157,9 +158,17 @@ def trial(seed, rounds, gram):
     inner = Inner(X, y, RHO * n, ETA / K, T, J, U1, step, gram)
     beta, gamma = np.zeros((K, P)), np.zeros((K, P))
     plus, minus = RHO * (np.diag(n) + A), RHO * (np.diag(n) - A)
+    drawn = np.empty(inner.nu.shape, np.float32)
+
+    def draw(t0, nu):
+        if single:
+            np.copyto(nu, rng.standard_normal(out=drawn, dtype=np.float32))
+        else:
+            rng.standard_normal(out=nu)
+
     start = time.perf_counter()
     for _ in range(rounds):
-        beta = inner.run(gamma - plus @ beta, lambda t0, nu: rng.standard_normal(out=nu))
+        beta = inner.run(gamma - plus @ beta, draw)
         gamma += minus @ beta
     return time.perf_counter() - start, float(((beta - best) ** 2).sum() / (best @ best))
 
@@ -187,13 +196,14 @@ if __name__ == "__main__":
     parser.add_argument("--trials", type=int, default=1, help="seeds seed, seed + 1, ...: seconds are summed, errors averaged")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--gram", action="store_true")
+    parser.add_argument("--single", action="store_true")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--check", metavar="FILE")
     args = parser.parse_args()
     if args.check:
         check(args.check)
     else:
-        runs = [trial(args.seed + i, args.rounds, args.gram) for i in range(args.trials)]
+        runs = [trial(args.seed + i, args.rounds, args.gram, args.single) for i in range(args.trials)]
         out = {"seconds": sum(s for s, _ in runs), "final_error": sum(e for _, e in runs) / len(runs),
                "rounds": args.rounds, "trials": args.trials, "numpy": np.__version__}
         print(json.dumps(out) if args.json else "\n".join(f"{name}: {value}" for name, value in out.items()))

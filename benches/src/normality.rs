@@ -57,6 +57,8 @@ struct Sums {
     cells: Vec<f64>,
     /// With the same place of other streams, and at short lags within this one.
     products: [f64; 6],
+    /// The same of what squares exceed one: signs are independent even where lengths are not.
+    squares: [f64; 6],
 }
 
 impl Default for Sums {
@@ -67,12 +69,13 @@ impl Default for Sums {
             tails: [0.0; 4],
             cells: vec![0.0; CELLS],
             products: [0.0; 6],
+            squares: [0.0; 6],
         }
     }
 }
 
-/// Neighbours in the block that share a generator, a pair, or a vector.
-const LAGS: [usize; 3] = [1, 8, 16];
+/// Neighbours in the block that come from two halves of a word, from one pair, and from a generator's next words.
+const LAGS: [usize; 3] = [1, 16, 32];
 
 impl Sums {
     fn add(&mut self, x: &[f64], others: [&[f64]; 3]) {
@@ -89,12 +92,15 @@ impl Sums {
             let cell = (below(x) * CELLS as f64) as usize;
             self.cells[cell.min(CELLS - 1)] += 1.0;
         }
-        for (sum, other) in self.products.iter_mut().zip(others) {
-            *sum += x.iter().zip(other).map(|(a, b)| a * b).sum::<f64>();
-        }
-        for (sum, lag) in self.products[3..].iter_mut().zip(LAGS) {
-            // Cyclic, so that every sum has as many terms.
-            *sum += (0..x.len()).map(|i| x[i] * x[(i + lag) % x.len()]).sum::<f64>();
+        // Lags are cyclic, so that every sum has as many terms.
+        let at_lag = |lag: usize| x.iter().cycle().skip(lag).take(x.len());
+        let streams = others.map(|other| other.to_vec());
+        let all = streams.into_iter().chain(LAGS.map(|lag| at_lag(lag).copied().collect()));
+        for ((product, square), other) in self.products.iter_mut().zip(&mut self.squares).zip(all) {
+            for (a, b) in x.iter().zip(other) {
+                *product += a * b;
+                *square += (a * a - 1.0) * (b * b - 1.0);
+            }
         }
     }
 
@@ -115,9 +121,11 @@ impl Sums {
         let chi: f64 = self.cells.iter().map(|cell| (cell - expected).powi(2) / expected).sum();
         let freedom = CELLS as f64 - 1.0;
         put("chi_square".into(), (chi - freedom) / (2.0 * freedom).sqrt());
-        let names = ["other_agent", "other_round", "next_step", "lag_1", "lag_8", "lag_16"];
-        for (sum, name) in self.products.iter().zip(names) {
-            put(name.into(), sum / n.sqrt());
+        let names = ["other_agent", "other_round", "next_step", "lag_1", "lag_16", "lag_32"];
+        for ((product, square), name) in self.products.iter().zip(&self.squares).zip(names) {
+            put(name.into(), product / n.sqrt());
+            // x^2 - 1 has the variance 2.
+            put(format!("{name}_squares"), square / (2.0 * n.sqrt()));
         }
         named
     }

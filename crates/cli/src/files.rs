@@ -12,22 +12,30 @@ use dzoa::trace::mean;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// `--out`, or `runs/NAME` with a number behind it where that exists. Nothing is created yet.
+/// `--out`, or `runs/NAME` with a number behind it where that exists. Nothing is created yet, but it could be: a run that
+/// cannot be kept should not begin.
 pub fn output_directory(out: Option<&Path>, name: &str) -> Result<PathBuf> {
-    match out {
+    let dir = match out {
         Some(dir) if dir.join("summary.json").exists() || dir.is_file() => {
-            Err(Error::input(format!("--out {}: holds another run", dir.display()))
-                .hint("choose another directory; a run is never overwritten"))
+            return Err(Error::input(format!("--out {}: holds another run", dir.display()))
+                .hint("choose another directory; a run is never overwritten"));
         }
-        Some(dir) => Ok(dir.to_path_buf()),
+        Some(dir) => dir.to_path_buf(),
         None => {
             let plain = Path::new("runs").join(name);
             let numbered = (2..).map(|n| Path::new("runs").join(format!("{name}-{n}")));
-            Ok(std::iter::once(plain)
+            std::iter::once(plain)
                 .chain(numbered)
                 .find(|dir| !dir.exists())
-                .expect("one of endless names is free"))
+                .expect("one of endless names is free")
         }
+    };
+    // A file without a name, where the directory is or would be.
+    let existing = dir.ancestors().find(|dir| dir.exists()).unwrap_or(Path::new("."));
+    match tempfile::tempfile_in(existing) {
+        Ok(_) => Ok(dir),
+        Err(error) => Err(Error::input(format!("{}: cannot be written: {error}", dir.display()))
+            .hint("choose a directory that can be written with --out")),
     }
 }
 

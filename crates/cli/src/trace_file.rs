@@ -99,10 +99,7 @@ impl<'a> TraceFile<'a> {
                 }
                 Ok(file)
             })
-            .map_err(|error| {
-                Error::input(format!("{}: cannot be written: {error}", path.display()))
-                    .hint("choose a directory that can be written with --out")
-            })?;
+            .map_err(|error| unwritten(&path, &error))?;
         let names = names.iter().map(|name| csv_field(name)).collect();
         Ok(Self { path, file, trial, names, spending, errors: Vec::new() })
     }

@@ -114,6 +114,23 @@ fn a_run_is_never_overwritten() {
 }
 
 #[test]
+fn a_run_that_cannot_be_kept_does_not_begin() {
+    let dir = tempdir().unwrap();
+    std::fs::write(dir.path().join("file"), "").unwrap();
+    let black_box = root().join("examples/black-box/run.toml");
+    let ledger = ["run", "--out", "file/here", "--ledger", "ledgers", "--new-ledger"];
+    for args in [&ledger[..], &["run", black_box.to_str().unwrap(), "--out", "file/here"]] {
+        let output = dzoa(dir.path(), args);
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains("file/here: cannot be written"), "{stderr}");
+        assert!(stderr.contains("hint: choose a directory"), "{stderr}");
+    }
+    // Nothing written: no ledger for rows about which nothing was released.
+    assert_eq!(listing(dir.path()), ["file"]);
+}
+
+#[test]
 fn steps_that_are_too_long_end_as_non_finite_with_agent_round_and_hint() {
     let dir = tempdir().unwrap();
     let output = dzoa(dir.path(), &["run", "--set", "algorithm.lipschitz=0.5", "--out", "o"]);

@@ -33,15 +33,19 @@ fn differences_of_a_batch_are_those_of_its_samples_on_every_level() {
     for loss in losses() {
         for count in [1, 7, 8, 9, 30] {
             // From steps that vanish beside the fitted values to some that leave every exponential's range.
-            for u2 in [1e-300, 1e-14, 1e-6, 1e-3, 0.02, 1.0, 40.0, 4000.0] {
-                let (fitted, products) = (values(1, samples), values(2, samples * 2 * count));
+            // Shifts that need a whole exponential, short ones, and none.
+            let steps = [1e-300, 1e-14, 1e-6, 1e-3, 0.02, 1.0, 40.0, 4000.0];
+            for (u1, u2) in [0.7, 0.05, 0.0].into_iter().flat_map(|u1| steps.map(|u2| (u1, u2))) {
+                let (mut fitted, products) = (values(1, samples), values(2, samples * 2 * count));
+                // Samples whose exponentials overflow and vanish.
+                (fitted[0], fitted[1], fitted[2]) = (800.0, -800.0, 705.0);
                 let signs = loss.targets() == Targets::Signs;
                 let targets: Vec<f64> = values(3, samples)
                     .into_iter()
                     .map(|y| if signs { f64::signum(y) } else { y })
                     .collect();
                 let batch =
-                    Batch { fitted: &fitted, targets: &targets, products: &products, u1: 0.7, u2 };
+                    Batch { fitted: &fitted, targets: &targets, products: &products, u1, u2 };
                 let mut bits: Option<Vec<u64>> = None;
                 for level in Level::available() {
                     let mut out = vec![f64::NAN; count];
@@ -50,12 +54,13 @@ fn differences_of_a_batch_are_those_of_its_samples_on_every_level() {
                         let (mut sum, mut size) = (0.0, 0.0);
                         for i in 0..samples {
                             let line = &products[i * 2 * count..][..2 * count];
-                            let z = fitted[i] + 0.7 * line[j];
+                            let z = fitted[i] + u1 * line[j];
                             let difference = loss.difference(z, u2 * line[count + j], targets[i]);
                             sum += difference;
                             size += difference.abs();
                         }
-                        let what = format!("{} {level:?} J = {count} u2 = {u2}", loss.name());
+                        let what =
+                            format!("{} {level:?} J = {count} u1 = {u1} u2 = {u2}", loss.name());
                         assert!((out - sum).abs() <= 1e-14 * size, "{what}: {out} against {sum}");
                     }
                     let found: Vec<u64> = out.iter().map(|out| out.to_bits()).collect();

@@ -81,20 +81,34 @@ impl Loss for Logistic {
             || {
                 let (shift, step) = batch.longest(out.len());
                 if step > SHORT_STEP {
-                    let difference = |z, shift, step, y| fast_difference(z + shift, step, y);
-                    batch.sum(|z, _| z, difference, out);
+                    batch.sum(
+                        |z, _| z,
+                        #[inline(always)]
+                        |z, shift, step, y| fast_difference(z + shift, step, y),
+                        out,
+                    );
                 } else if shift > SHORT_SHIFT {
-                    let growth = |z, shift, y| elementary::exp(y * (z + shift));
-                    let difference =
-                        |z, shift, step, y| short_difference(growth(z, shift, y), step, y);
-                    batch.sum(|z, _| z, difference, out);
+                    batch.sum(
+                        |z, _| z,
+                        #[inline(always)]
+                        |z, shift, step, y| {
+                            short_difference(elementary::exp(y * (z + shift)), step, y)
+                        },
+                        out,
+                    );
                 } else {
-                    // exp(y (z + shift)), of which the larger part is the sample's alone.
-                    let growth =
-                        |at: f64, shift, y| at.mul_add(elementary::short_exp_m1(y * shift), at);
-                    let difference =
-                        |at, shift, step, y| short_difference(growth(at, shift, y), step, y);
-                    batch.sum(|z, y| elementary::exp(y * z), difference, out);
+                    // exp(y (z + shift)), of which the larger part is the sample's alone. It stays finite, so that no
+                    // infinity meets its opposite; the loss has vanished long before.
+                    batch.sum(
+                        #[inline(always)]
+                        |z, y| elementary::exp(if y * z > 700.0 { 700.0 } else { y * z }),
+                        #[inline(always)]
+                        |at, shift, step, y| {
+                            let growth = at.mul_add(elementary::short_exp_m1(y * shift), at);
+                            short_difference(growth, step, y)
+                        },
+                        out,
+                    );
                 }
             },
         );

@@ -126,7 +126,7 @@ pub struct Batch<'a> {
 
 impl Batch<'_> {
     /// Adds up the differences of a loss, sample by sample: `difference(at(z, y), u1 x'nu1, u2 x'nu2, y)`, where `at` is
-    /// computed once a sample.
+    /// what all directions share.
     #[inline(always)]
     fn sum(
         &self,
