@@ -76,6 +76,27 @@ fn differences_of_a_batch_are_those_of_its_samples_on_every_level() {
 }
 
 #[test]
+fn a_logistic_step_from_far_away_keeps_its_digits() {
+    // softplus(v) = v + ln(1 + e^-v), so that the sums of both ends are known to the last digit.
+    let softplus = |v: f64| v.max(0.0) + (-v.abs()).exp().ln_1p();
+    for (z, step) in [(-800.0, 4000.0), (-20.0, 40.0), (-25.0, 20.0), (-12.0, 29.0), (30.0, -55.0)]
+    {
+        let expected = softplus(-z - step) - softplus(-z);
+        for (z, step, y) in [(z, step, 1.0), (-z, -step, -1.0)] {
+            let found = Logistic.difference(z, step, y);
+            assert!((found - expected).abs() <= 4e-16 * expected.abs(), "{z} {step}: {found}");
+            let fitted = vec![z; 1];
+            let products = [[0.0; 8], [step; 8]].concat();
+            let batch =
+                Batch { fitted: &fitted, targets: &[y], products: &products, u1: 1.0, u2: 1.0 };
+            let mut out = [0.0; 8];
+            Logistic.differences(&batch, &mut out);
+            assert!((out[0] - expected).abs() <= 1e-15 * expected.abs(), "{z} {step}: {}", out[0]);
+        }
+    }
+}
+
+#[test]
 fn tiles_of_rows_add_up_and_threads_change_no_bit() {
     let (rows, features, count) = (1100, 90, 30);
     for loss in losses() {

@@ -15,11 +15,18 @@ fn softplus(v: f64) -> f64 {
     v.max(0.0) + (-v.abs()).exp().ln_1p()
 }
 
+#[inline(always)]
+fn larger(a: f64, b: f64) -> f64 {
+    if a > b { a } else { b }
+}
+
 /// As [`Loss::difference`], without branches; infinite or not a number for steps above 700.
 #[inline(always)]
 fn fast_difference(z: f64, step: f64, y: f64) -> f64 {
-    let growth = elementary::exp_m1(-y * step);
-    elementary::ln_1p(growth / (1.0 + elementary::exp(y * z)))
+    let change = y * step;
+    let growth = elementary::exp_m1(change.abs());
+    let rise = elementary::ln_1p(growth / (1.0 + elementary::exp(larger(y * z, y * z + change))));
+    if change > 0.0 { -rise } else { rise }
 }
 
 /// Steps for which [`short_difference`] is exact to the last digits.
@@ -68,11 +75,14 @@ impl Loss for Logistic {
     #[inline(always)]
     fn difference(&self, z: f64, step: f64, y: f64) -> f64 {
         let (margin, change) = (y * z, y * step);
-        if change < -30.0 {
+        if change.abs() > 30.0 {
             // A step this long cancels nothing, and its exponential could overflow.
             return softplus(-margin - change) - softplus(-margin);
         }
-        (sigmoid(-margin) * (-change).exp_m1()).ln_1p()
+        // From the end where the loss is smaller: seen from the other one, it would fall by a factor near zero, whose
+        // digits are gone.
+        let rise = (sigmoid(-larger(margin, margin + change)) * change.abs().exp_m1()).ln_1p();
+        if change > 0.0 { -rise } else { rise }
     }
 
     fn differences(&self, batch: &Batch<'_>, out: &mut [f64]) {
