@@ -350,7 +350,13 @@ fn the_trace_is_written_while_the_rounds_go_and_ctrl_c_completes_the_files() {
     use std::time::{Duration, Instant};
     let dir = tempdir().unwrap();
     let out = dir.path().join("r");
-    let sets = ["algorithm.rounds=1000000", "algorithm.inner_steps=1", "run.record_every=1"];
+    // Steps so short that the run never ends by itself.
+    let sets = [
+        "algorithm.rounds=1000000",
+        "algorithm.inner_steps=1",
+        "algorithm.lipschitz=100",
+        "run.record_every=1",
+    ];
     let mut child = Command::new(env!("CARGO_BIN_EXE_dzoa"))
         .args(["run", "--out", "r"])
         .args(sets.iter().flat_map(|set| ["--set", *set]))
