@@ -10,7 +10,7 @@ use dzoa::kernels::normals::Normals;
 use dzoa::problem::data::Samples;
 use dzoa::problem::least_squares::LeastSquares;
 use dzoa::problem::loss::{Batch, Loss};
-use dzoa::problem::{Directions, Objective};
+use dzoa::problem::{Directions, Objective, TILE};
 use dzoa::streams::{Purpose, Streams};
 
 /// Seconds for one inner step.
@@ -51,7 +51,6 @@ fn directions(features: usize, count: usize) -> (Normals, Directions) {
 /// For a loss that is evaluated sample by sample. Rows are treated as many at a time as the inner step does, so that their
 /// products are as near in the cache.
 pub fn per_sample(samples: &Samples, loss: &dyn Loss, count: usize, repeat: usize) -> Floor {
-    const TILE: usize = 256;
     let (features, rows) = (samples.rows.width(), samples.count());
     let (normals, mut block) = directions(features, count);
     let mut products = vec![0.0; TILE * 2 * count];

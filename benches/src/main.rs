@@ -72,10 +72,16 @@ fn read(file: &str) -> Value {
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{file}: {error}"))
 }
 
-/// The least seconds of something and its floor, measured in turns: a slow minute of the machine then hits both.
-fn in_turns(seconds: impl Fn() -> f64, floor: impl Fn() -> Floor) -> (f64, Floor) {
-    let turns = (0..5).map(|_| (seconds(), floor()));
-    turns.reduce(|a, b| (a.0.min(b.0), a.1.least(b.1))).expect("five turns")
+/// The least seconds of several things and of their floors, measured in turns: a slow minute of the machine then hits all.
+fn in_turns<const N: usize>(things: [&dyn Fn() -> (f64, Floor); N]) -> [(f64, Floor); N] {
+    let mut least = things.map(|thing| thing());
+    for _ in 1..5 {
+        for (least, thing) in least.iter_mut().zip(things) {
+            let (seconds, floor) = thing();
+            *least = (least.0.min(seconds), least.1.least(floor));
+        }
+    }
+    least
 }
 
 /// One trial of the paper's example on one core, and its floor.
@@ -92,7 +98,7 @@ fn paper() -> Value {
             })
         })
     };
-    let (seconds, floor) = in_turns(trial, || floor::gram(&form, setting.directions, 10));
+    let [(seconds, floor)] = in_turns([&|| (trial(), floor::gram(&form, setting.directions, 10))]);
     let per_sample = floor::per_sample(&problem.agents[0], &*problem.loss, setting.directions, 10);
     let steps = (setting.agents * setting.inner_steps) as f64 * setting.rounds as f64;
     json!({
@@ -113,15 +119,12 @@ fn shapes() -> Value {
                 Setting { agents: 5, samples, features, loss: loss.clone(), ..Setting::paper() };
             let problem = setting.problem();
             let form = (loss.name() == "squared").then(|| LeastSquares::new(problem.risk(0)));
-            let (step, floor) = in_turns(
-                || pool.install(|| descend(&problem, &setting, repeat)),
-                || match &form {
-                    Some(form) => floor::gram(form, setting.directions, repeat),
-                    None => {
-                        floor::per_sample(&problem.agents[0], &**loss, setting.directions, repeat)
-                    }
-                },
-            );
+            let floor = || match &form {
+                Some(form) => floor::gram(form, setting.directions, repeat),
+                None => floor::per_sample(&problem.agents[0], &**loss, setting.directions, repeat),
+            };
+            let step = || pool.install(|| descend(&problem, &setting, repeat));
+            let [(step, floor)] = in_turns([&|| (step(), floor())]);
             rows.push(json!({
                 "loss": loss.name(), "samples": samples, "features": features, "step": step,
                 "floor": floor.total(), "normals": floor.normals, "products": floor.products,
@@ -147,10 +150,8 @@ fn sparse(file: &str) -> Value {
     let beside = |samples: &Samples| {
         (step(samples), floor::per_sample(samples, &Logistic, setting.directions, 10))
     };
-    let turns = (0..5).map(|_| (beside(&samples), beside(&dense)));
-    let least = |a: (f64, Floor), b: (f64, Floor)| (a.0.min(b.0), a.1.least(b.1));
-    let ((sparse_step, floor), (dense_step, dense_floor)) =
-        turns.reduce(|a, b| (least(a.0, b.0), least(a.1, b.1))).expect("five turns");
+    let [(sparse_step, floor), (dense_step, dense_floor)] =
+        in_turns([&|| beside(&samples), &|| beside(&dense)]);
     json!({
         "rows": samples.count(), "features": samples.rows.width(), "stored": samples.rows.stored(),
         "step": sparse_step, "dense_step": dense_step, "floor": floor.total(), "normals": floor.normals,

@@ -141,7 +141,7 @@ pub struct Scratch {
 
 /// Rows that are treated together: their products with all directions stay in the cache. Sums are formed tile by tile
 /// and then over the tiles in their order, so that the number of threads changes no bit.
-const TILE: usize = 256;
+pub const TILE: usize = 256;
 /// Below this many multiplications another thread would come too late.
 const WORTH_SHARING: usize = 2_000_000;
 

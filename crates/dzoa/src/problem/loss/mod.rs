@@ -161,29 +161,29 @@ impl Batch<'_> {
     /// The longest shift `u1 x'nu1` and the longest step `u2 x'nu2` of any sample along any of J directions.
     #[inline(always)]
     fn longest(&self, count: usize) -> (f64, f64) {
-        let larger = |a: f64, b: f64| if b.abs() > a { b.abs() } else { a };
+        let farther = |a: f64, b: f64| if b.abs() > a { b.abs() } else { a };
         let mut longest = [[0.0f64; LANES]; 2];
         for product in self.products.chunks_exact(2 * count) {
             let (first, second) = product.split_at(count);
             for (longest, values) in longest.iter_mut().zip([first, second]) {
                 if count < LANES {
-                    longest[0] = values.iter().fold(longest[0], |longest, b| larger(longest, *b));
+                    longest[0] = values.iter().fold(longest[0], |longest, b| farther(longest, *b));
                     continue;
                 }
                 for j in (0..count).step_by(LANES) {
                     let values = eight(values, j.min(count - LANES));
                     for lane in 0..LANES {
-                        longest[lane] = larger(longest[lane], values[lane]);
+                        longest[lane] = farther(longest[lane], values[lane]);
                     }
                 }
             }
         }
-        let [shift, step] = longest.map(|lanes| lanes.into_iter().fold(0.0, larger));
+        let [shift, step] = longest.map(|lanes| lanes.into_iter().fold(0.0, farther));
         (self.u1.abs() * shift, self.u2.abs() * step)
     }
 }
 
-/// The bit that holds it.
+/// The bit of a number that holds its sign.
 const SIGN: u64 = 1 << 63;
 
 /// `|a + step| - |a|` without cancellation.
