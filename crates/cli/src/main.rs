@@ -26,20 +26,29 @@ mod trace_file;
 
 use args::{Cli, Command, SchemaAction};
 use clap::{CommandFactory, Parser};
+use dzoa::kernels::Level;
+use error::shown;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    match command() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(error.status())
+        }
+    }
+}
+
+fn command() -> error::Result<()> {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) if error.use_stderr() => {
-            let error = usage_error(&error);
-            eprintln!("error: {error}");
-            return ExitCode::from(error.status());
-        }
+        Err(error) if error.use_stderr() => return Err(usage_error(&error)),
         // Help and version are answers, not errors.
         Err(answer) => answer.exit(),
     };
-    let result = match cli.command {
+    known_kernels()?;
+    match cli.command {
         Command::Run(args) => commands::run::run(&args),
         Command::Audit(args) => commands::audit::audit(&args),
         Command::Compare(args) => commands::compare::compare(&args),
@@ -62,13 +71,19 @@ fn main() -> ExitCode {
             clap_complete::generate(shell, &mut Cli::command(), "dzoa", &mut script);
             commands::print(&String::from_utf8_lossy(&script))
         }
-    };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::from(error.status())
+    }
+}
+
+/// The library takes its best for a name that it does not know; whoever typed one should hear of it.
+fn known_kernels() -> error::Result<()> {
+    let asked = std::env::var_os("DZOA_KERNELS").map(|name| name.to_string_lossy().into_owned());
+    match asked.filter(|name| Level::named(name).is_none()) {
+        Some(name) => {
+            let message = format!("DZOA_KERNELS: no instruction set is called {}", shown(&name));
+            Err(error::Error::input(message)
+                .hint("portable, avx2 or avx512; without it, the best of this machine"))
         }
+        None => Ok(()),
     }
 }
 

@@ -257,6 +257,22 @@ fn wrong_flags_end_with_status_2() {
     }
 }
 
+#[test]
+fn an_unknown_instruction_set_is_not_ignored() {
+    let dir = tempdir().unwrap();
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_dzoa"))
+        .args(["run", "--out", "o"])
+        .env("DZOA_KERNELS", "avx3")
+        .current_dir(&dir)
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("DZOA_KERNELS: no instruction set is called `avx3`"), "{stderr}");
+    assert!(stderr.contains("hint: portable, avx2 or avx512"), "{stderr}");
+    assert!(listing(dir.path()).is_empty());
+}
+
 /// One run for all mutations.
 static RUN: std::sync::OnceLock<tempfile::TempDir> = std::sync::OnceLock::new();
 

@@ -31,7 +31,7 @@ fn values(step: u64, count: usize) -> Vec<f64> {
 fn differences_of_a_batch_are_those_of_its_samples_on_every_level() {
     let samples = 37;
     for loss in losses() {
-        for count in [1, 7, 8, 9, 30] {
+        for count in [1, 7, 8, 9, 16, 20, 30, 40] {
             // From steps that vanish beside the fitted values to some that leave every exponential's range.
             // Shifts that need a whole exponential, short ones, and none.
             let steps = [1e-300, 1e-14, 1e-6, 1e-3, 0.02, 1.0, 40.0, 4000.0];
@@ -92,6 +92,27 @@ fn a_logistic_step_from_far_away_keeps_its_digits() {
             let mut out = [0.0; 8];
             Logistic.differences(&batch, &mut out);
             assert!((out[0] - expected).abs() <= 1e-15 * expected.abs(), "{z} {step}: {}", out[0]);
+        }
+    }
+}
+
+#[test]
+fn short_logistic_steps_keep_their_digits_at_every_margin() {
+    // Up to the longest step that is still short, with a shift that is short and one that is not.
+    let steps = [1.0 / 64.0, 0.01, 1e-3, 1e-5, 1e-9].into_iter().flat_map(|h| [h, -h]);
+    for (step, shift) in steps.flat_map(|step| [(step, 0.0), (step, 0.25), (step, -7.0)]) {
+        for z in (-3600..=3600).map(|z| 0.01 * f64::from(z)) {
+            for y in [-1.0, 1.0] {
+                let products = [[shift; 8], [step; 8]].concat();
+                let batch =
+                    Batch { fitted: &[z], targets: &[y], products: &products, u1: 1.0, u2: 1.0 };
+                let mut out = [0.0; 8];
+                Logistic.differences(&batch, &mut out);
+                let expected = Logistic.difference(z + shift, step, y);
+                // The margin's own rounding is a relative error of that size.
+                let allowed = (4.0 + (z + shift).abs()) * f64::EPSILON * expected.abs();
+                assert!((out[0] - expected).abs() <= allowed, "{z} {shift} {step}: {}", out[0]);
+            }
         }
     }
 }

@@ -129,69 +129,63 @@ impl<R, F: FnOnce() -> R> NullaryFnOnce for Body<F> {
     }
 }
 
-/// Directions that are treated together.
+/// Numbers that one loop over vectors takes at a time.
 pub(crate) const LANES: usize = 8;
 
-/// Eight values from here on.
+/// So many values from here on.
 #[inline(always)]
-pub(crate) fn eight(values: &[f64], from: usize) -> [f64; LANES] {
-    let mut eight = [0.0; LANES];
-    eight.copy_from_slice(&values[from..from + LANES]);
-    eight
+pub(crate) fn lanes<const W: usize>(values: &[f64], from: usize) -> [f64; W] {
+    let mut lanes = [0.0; W];
+    lanes.copy_from_slice(&values[from..from + W]);
+    lanes
 }
 
-/// Eights of directions over which the items are gone through once: each item's numbers for all of them lie side by
-/// side in memory.
-const WIDE: usize = 4;
+/// Terms that are added up item by item, for many directions side by side.
+pub(crate) trait Terms {
+    /// Adds an item's terms along the W directions from j on.
+    fn add<const W: usize>(&self, item: usize, j: usize, sums: &mut [f64; W]);
+}
 
-/// Adds to `out[j]` the terms of all items, one after the other. `add(item, j, sums)` adds those of the eight
-/// directions from j on. The last eight are moved back so that they fit, and of them only what is new is kept: no
-/// loop ever has a rest. Fewer than eight are left to `one(item, j)`.
+/// Adds to `out[j]` the terms of all items, one after the other, for WIDE directions at a time: the more work a term is,
+/// the more of them should be under way. The last group of directions is moved back so that it
+/// fits, and of its sums only what is new is kept: no loop ever has a rest.
 #[inline(always)]
-pub(crate) fn add_terms(
+pub(crate) fn add_terms<const WIDE: usize>(
     out: &mut [f64],
     items: Range<usize>,
-    add: impl Fn(usize, usize, &mut [f64; LANES]),
-    one: impl Fn(usize, usize) -> f64,
+    terms: &impl Terms,
 ) {
-    let count = out.len();
-    if count < LANES {
-        for (j, out) in out.iter_mut().enumerate() {
-            *out += items.clone().map(|item| one(item, j)).sum::<f64>();
-        }
-        return;
-    }
-    let eights = count.div_ceil(LANES);
-    let whole = eights - eights % WIDE;
-    for first in (0..whole).step_by(WIDE) {
-        add_wide::<WIDE>(out, first, items.clone(), &add);
-    }
-    for first in whole..eights {
-        add_wide::<1>(out, first, items.clone(), &add);
+    let (count, mut from) = (out.len(), 0);
+    while from < count {
+        let items = items.clone();
+        from += if count >= WIDE && count - from > LANES {
+            add_group::<WIDE>(out, from, items, terms)
+        } else if count >= LANES {
+            add_group::<LANES>(out, from, items, terms)
+        } else {
+            add_group::<1>(out, from, items, terms)
+        };
     }
 }
 
 #[inline(always)]
-fn add_wide<const WIDE: usize>(
+fn add_group<const W: usize>(
     out: &mut [f64],
-    first: usize,
+    from: usize,
     items: Range<usize>,
-    add: &impl Fn(usize, usize, &mut [f64; LANES]),
-) {
-    let last = out.len() - LANES;
-    let mut sums = [[0.0; LANES]; WIDE];
+    terms: &impl Terms,
+) -> usize {
+    let start = from.min(out.len() - W);
+    // Said once here, it need not be asked for every item.
+    assert!(start + W <= out.len());
+    let mut sums = [0.0; W];
     for item in items {
-        for (eight, sums) in sums.iter_mut().enumerate() {
-            add(item, ((first + eight) * LANES).min(last), sums);
-        }
+        terms.add(item, start, &mut sums);
     }
-    for (eight, sums) in sums.iter().enumerate() {
-        let from = (first + eight) * LANES;
-        let start = from.min(last);
-        for lane in from - start..LANES {
-            out[start + lane] += sums[lane];
-        }
+    for (lane, out) in out[start..start + W].iter_mut().enumerate() {
+        *out += if start + lane < from { 0.0 } else { sums[lane] };
     }
+    W
 }
 
 /// Ones in the last lanes, as many as the place in the list says.
@@ -219,14 +213,16 @@ pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     let mut sums = [0.0; LANES];
     for (a, b) in a.as_chunks::<LANES>().0.iter().zip(b.as_chunks::<LANES>().0) {
         for lane in 0..LANES {
-            sums[lane] += a[lane] * b[lane];
+            sums[lane] = a[lane].mul_add(b[lane], sums[lane]);
         }
     }
     if rest > 0 {
         // The last eight, without those that were counted.
-        let (a, b) = (eight(a, count - LANES), eight(b, count - LANES));
+        let (a, b): ([f64; LANES], [f64; LANES]) =
+            (lanes(a, count - LANES), lanes(b, count - LANES));
         for lane in 0..LANES {
-            sums[lane] += f64::from_bits((a[lane] * b[lane]).to_bits() & LAST[rest][lane]);
+            let new = f64::from_bits(a[lane].to_bits() & LAST[rest][lane]);
+            sums[lane] = new.mul_add(b[lane], sums[lane]);
         }
     }
     let [a, b, c, d, e, f, g, h] = sums;

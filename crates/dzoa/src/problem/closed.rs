@@ -3,8 +3,7 @@
 use super::Probe;
 use super::loss::absolute_difference;
 use super::regularizer::Penalty;
-use crate::kernels::{LANES, add_terms, vectorized};
-use std::ops::Range;
+use crate::kernels::{LANES, Terms, add_terms, lanes, vectorized};
 
 /// `h(b) = penalty(b) + linear'b + quadratic ||b||^2`: known in closed form, so that its differences never subtract two
 /// large numbers.
@@ -22,8 +21,7 @@ pub struct Closed<'a> {
 /// directions.
 pub(super) trait Form {
     fn slope(&self, p: usize) -> f64;
-    fn eight(&self, p: usize, j: usize) -> [f64; LANES];
-    fn one(&self, p: usize, j: usize) -> f64;
+    fn lanes<const W: usize>(&self, p: usize, j: usize) -> [f64; W];
 }
 
 /// No data.
@@ -36,44 +34,41 @@ impl Form for Nothing {
     }
 
     #[inline(always)]
-    fn eight(&self, _p: usize, _j: usize) -> [f64; LANES] {
-        [0.0; LANES]
-    }
-
-    #[inline(always)]
-    fn one(&self, _p: usize, _j: usize) -> f64 {
-        0.0
+    fn lanes<const W: usize>(&self, _p: usize, _j: usize) -> [f64; W] {
+        [0.0; W]
     }
 }
 
 impl Closed<'_> {
     /// `out[j] += [h(b + u1 nu1_j + u2 nu2_j) - h(b + u1 nu1_j)]/u2`.
     pub fn add_quotients(&self, probe: &Probe<'_>, out: &mut [f64]) {
-        self.add_quotients_with(&Nothing, probe, out);
+        vectorized(
+            #[inline(always)]
+            || self.add_quotients_with(&Nothing, probe, out),
+        );
+        self.penalty.add_group_quotients(probe, out);
     }
 
-    /// The same for the sum of h and a quadratic form, in one pass.
+    /// The same for the sum of h and a quadratic form, in one pass; without what a grouped penalty adds.
     #[inline(always)]
     pub(super) fn add_quotients_with(&self, form: &impl Form, probe: &Probe<'_>, out: &mut [f64]) {
         let Self { penalty, linear, quadratic } = *self;
         let (l1, l2) = penalty.regularizer.separable().unwrap_or((0.0, 0.0));
         let kinked = l1 * penalty.weight / probe.u2;
         // The squared part of R is one more quadratic.
-        let curved = Pass { form, probe, linear, quadratic: quadratic + 0.5 * l2 * penalty.weight };
-        let free = Pass { quadratic, ..curved };
-        let penalized = 0..penalty.penalized;
-        vectorized(
-            #[inline(always)]
-            || {
-                if kinked > 0.0 {
-                    curved.add::<true>(penalized, kinked, out);
-                } else {
-                    curved.add::<false>(penalized, 0.0, out);
-                }
-                free.add::<false>(penalty.penalized..probe.point.len(), 0.0, out);
-            },
-        );
-        penalty.add_group_quotients(probe, out);
+        let curved = quadratic + 0.5 * l2 * penalty.weight;
+        let (penalized, free) = (0..penalty.penalized, penalty.penalized..probe.point.len());
+        let (block, count) = (probe.directions.block(), out.len());
+        let pass = Pass { form, probe, block, count, linear, quadratic: curved, kinked };
+        if kinked > 0.0 {
+            add_terms::<{ 2 * LANES }>(out, penalized, &Quotients::<_, true>(&pass));
+        } else {
+            add_terms::<{ 2 * LANES }>(out, penalized, &Quotients::<_, false>(&pass));
+        }
+        if !free.is_empty() {
+            let pass = Pass { quadratic, ..pass };
+            add_terms::<{ 2 * LANES }>(out, free, &Quotients::<_, false>(&pass));
+        }
     }
 }
 
@@ -81,43 +76,37 @@ impl Closed<'_> {
 struct Pass<'a, F> {
     form: &'a F,
     probe: &'a Probe<'a>,
+    /// The directions.
+    block: &'a [f64],
+    count: usize,
     linear: &'a [f64],
     quadratic: f64,
+    kinked: f64,
 }
 
-impl<F: Form> Pass<'_, F> {
-    /// Adds the terms of these features: `slope nu2 + (2 u1 nu1 + u2 nu2)(product + quadratic nu2)`, and where there is
-    /// a kink, `kinked (|b + u1 nu1 + u2 nu2| - |b + u1 nu1|)`.
+/// The terms of a pass, with or without a kink.
+struct Quotients<'a, F, const KINK: bool>(&'a Pass<'a, F>);
+
+impl<F: Form, const KINK: bool> Terms for Quotients<'_, F, KINK> {
+    /// `slope nu2 + (2 u1 nu1 + u2 nu2)(product + quadratic nu2)`, and where there is a kink,
+    /// `kinked (|b + u1 nu1 + u2 nu2| - |b + u1 nu1|)`.
     #[inline(always)]
-    fn add<const KINK: bool>(&self, features: Range<usize>, kinked: f64, out: &mut [f64]) {
-        let Probe { point, u1, u2, directions } = *self.probe;
-        let quadratic = self.quadratic;
-        let slope = |p: usize| self.form.slope(p) + self.linear[p] + 2.0 * quadratic * point[p];
-        let term = |b: f64, slope: f64, nu1: f64, nu2: f64, product: f64| {
-            let (step, across) = (u2 * nu2, (2.0 * u1).mul_add(nu1, u2 * nu2));
-            let smooth = across.mul_add(quadratic.mul_add(nu2, product), slope * nu2);
-            if KINK {
-                kinked.mul_add(absolute_difference(u1.mul_add(nu1, b), step), smooth)
+    fn add<const W: usize>(&self, p: usize, j: usize, sums: &mut [f64; W]) {
+        let Pass { form, probe, block, count, linear, quadratic, kinked } = *self.0;
+        let Probe { point, u1, u2, .. } = *probe;
+        let b = point[p];
+        let slope = form.slope(p) + linear[p] + 2.0 * quadratic * b;
+        let (nu1, nu2) = block[p * 2 * count..][..2 * count].split_at(count);
+        let (nu1, nu2): ([f64; W], [f64; W]) = (lanes(nu1, j), lanes(nu2, j));
+        let product: [f64; W] = form.lanes(p, j);
+        for l in 0..W {
+            let (step, across) = (u2 * nu2[l], (2.0 * u1).mul_add(nu1[l], u2 * nu2[l]));
+            let smooth = across.mul_add(quadratic.mul_add(nu2[l], product[l]), slope * nu2[l]);
+            sums[l] += if KINK {
+                kinked.mul_add(absolute_difference(u1.mul_add(nu1[l], b), step), smooth)
             } else {
                 smooth
-            }
-        };
-        add_terms(
-            out,
-            features,
-            #[inline(always)]
-            |p, j, sums| {
-                let (b, slope, product) = (point[p], slope(p), self.form.eight(p, j));
-                let (nu1, nu2) = directions.eight(p, j);
-                for l in 0..LANES {
-                    sums[l] += term(b, slope, nu1[l], nu2[l], product[l]);
-                }
-            },
-            #[inline(always)]
-            |p, j| {
-                let (nu1, nu2) = directions.feature(p);
-                term(point[p], slope(p), nu1[j], nu2[j], self.form.one(p, j))
-            },
-        );
+            };
+        }
     }
 }

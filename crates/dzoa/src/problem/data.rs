@@ -228,15 +228,57 @@ impl Rows {
                     Par::Seq,
                 );
             }
-            Storage::Sparse { starts, columns: indices, values } => vectorized(
+            Storage::Sparse { .. } => self.sparse_products(first, block, columns, out, |_| {}),
+        }
+    }
+
+    /// [`Rows::times`] and [`Rows::products`] of the same rows.
+    pub fn project(
+        &self,
+        first: usize,
+        b: &[f64],
+        block: &[f64],
+        fitted: &mut [f64],
+        products: &mut [f64],
+    ) {
+        let columns = block.len() / self.width;
+        match &self.storage {
+            Storage::Dense(_) => {
+                self.times(first, b, fitted);
+                self.products(first, block, columns, products);
+            }
+            // Row by row: while one sum of few entries waits for itself, the products go on.
+            Storage::Sparse { .. } => self.sparse_products(
+                first,
+                block,
+                columns,
+                products,
+                #[inline(always)]
+                |row| fitted[row - first] = self.dot(row, b),
+            ),
+        }
+    }
+
+    /// The products of sparse rows, and whatever else there is to do `beside` each of them.
+    fn sparse_products(
+        &self,
+        first: usize,
+        block: &[f64],
+        columns: usize,
+        out: &mut [f64],
+        mut beside: impl FnMut(usize),
+    ) {
+        if let Storage::Sparse { starts, columns: indices, values } = &self.storage {
+            vectorized(
                 #[inline(always)]
                 || {
                     for (row, out) in (first..).zip(out.chunks_exact_mut(columns)) {
                         let range = starts[row]..starts[row + 1];
+                        beside(row);
                         sparse_times(&indices[range.clone()], &values[range], block, out);
                     }
                 },
-            ),
+            );
         }
     }
 

@@ -3,7 +3,7 @@
 use super::closed::{Closed, Form};
 use super::regularizer::{Penalty, Regularizer};
 use super::{Directions, EmpiricalRisk, Objective, Probe, Scratch};
-use crate::kernels::{LANES, add_terms, dot, eight, vectorized};
+use crate::kernels::{LANES, Terms, add_terms, dot, lanes, vectorized};
 use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul};
 
 /// More columns than this make the matrix larger than what it saves.
@@ -51,16 +51,7 @@ impl LeastSquares {
         if self.is_small(count) {
             return vectorized(
                 #[inline(always)]
-                || {
-                    for tile in 0..features.div_ceil(TALL) {
-                        for j in (0..count).step_by(LANES).map(|j| j.min(count - LANES)) {
-                            let (p, products) = self.tile(tile, j, directions);
-                            for (row, products) in products.iter().enumerate() {
-                                out[(p + row) * count + j..][..LANES].copy_from_slice(products);
-                            }
-                        }
-                    }
-                },
+                || self.small_products(directions, out),
             );
         }
         // nu2 is the right half of the block.
@@ -75,6 +66,32 @@ impl LeastSquares {
         );
     }
 
+    /// The same by a plain loop: a few features at a time with eight directions, whose sums stay in registers. What comes
+    /// last is moved back so that it fits.
+    #[inline(always)]
+    fn small_products(&self, directions: &Directions, out: &mut [f64]) {
+        let (features, count) = (self.moment.len(), directions.count());
+        let lines = directions.block().chunks_exact(2 * count);
+        let lines = self.gram.chunks_exact(features).zip(lines);
+        for p in (0..features).step_by(TALL).map(|p| p.min(features - TALL)) {
+            for j in (0..count).step_by(LANES).map(|j| j.min(count - LANES)) {
+                let mut sums = [[0.0f64; LANES]; TALL];
+                for (gram, line) in lines.clone() {
+                    let nu: [f64; LANES] = lanes(line, count + j);
+                    // G is symmetric: its columns p and on are these places of every line.
+                    for (g, sums) in gram[p..p + TALL].iter().zip(&mut sums) {
+                        for lane in 0..LANES {
+                            sums[lane] = g.mul_add(nu[lane], sums[lane]);
+                        }
+                    }
+                }
+                for (row, sums) in sums.iter().enumerate() {
+                    out[(p + row) * count + j..][..LANES].copy_from_slice(sums);
+                }
+            }
+        }
+    }
+
     /// `out = 2 (G b - c)`.
     #[inline(always)]
     fn slopes(&self, b: &[f64], out: &mut [f64]) {
@@ -82,19 +99,7 @@ impl LeastSquares {
         if features < SMALL {
             // Column by column, as G is symmetric: lines this short are not worth a sum of their own.
             out.iter_mut().zip(&self.moment).for_each(|(out, moment)| *out = -moment);
-            add_terms(
-                out,
-                0..features,
-                #[inline(always)]
-                |q, p, sums| {
-                    let gram = eight(&self.gram, q * features + p);
-                    for lane in 0..LANES {
-                        sums[lane] = b[q].mul_add(gram[lane], sums[lane]);
-                    }
-                },
-                #[inline(always)]
-                |q, p| b[q] * self.gram[q * features + p],
-            );
+            add_terms::<LANES>(out, 0..features, &Lines { matrix: &self.gram, factors: b });
             out.iter_mut().for_each(|out| *out *= 2.0);
         } else {
             let lines = self.gram.chunks_exact(features).zip(&self.moment);
@@ -102,31 +107,6 @@ impl LeastSquares {
                 *out = 2.0 * (dot(line, b) - moment);
             }
         }
-    }
-
-    /// A few features of the products with the eight directions from j on, which stay in registers: the first of them,
-    /// and the products. The last tile is moved back so that it fits.
-    #[inline(always)]
-    fn tile(
-        &self,
-        tile: usize,
-        j: usize,
-        directions: &Directions,
-    ) -> (usize, [[f64; LANES]; TALL]) {
-        let (features, count) = (self.moment.len(), directions.count());
-        let p = (tile * TALL).min(features - TALL);
-        let mut sums = [[0.0f64; LANES]; TALL];
-        // G is symmetric: its columns p and on are these places of every line.
-        let lines = directions.block().chunks_exact(2 * count);
-        for (gram, line) in self.gram.chunks_exact(features).zip(lines) {
-            let nu = eight(line, count + j);
-            for (g, sums) in gram[p..p + TALL].iter().zip(&mut sums) {
-                for lane in 0..LANES {
-                    sums[lane] = g.mul_add(nu[lane], sums[lane]);
-                }
-            }
-        }
-        (p, sums)
     }
 }
 
@@ -161,13 +141,40 @@ impl Objective for LeastSquares {
         let Scratch { fitted: slopes, products, .. } = scratch;
         slopes.resize(features, 0.0);
         products.resize(features * count, 0.0);
-        self.products(probe.directions, products);
         out.fill(0.0);
+        let small = self.is_small(count);
+        if !small {
+            self.products(probe.directions, products);
+        }
         vectorized(
             #[inline(always)]
-            || self.slopes(probe.point, slopes),
+            || {
+                // First what waits for itself: the products, which do not, then fill the gaps.
+                self.slopes(probe.point, slopes);
+                if small {
+                    self.small_products(probe.directions, products);
+                }
+                closed.add_quotients_with(&Products { slopes, products, count }, probe, out);
+            },
         );
-        closed.add_quotients_with(&Products { slopes, products, count }, probe, out);
+        closed.penalty.add_group_quotients(probe, out);
+    }
+}
+
+/// Lines of a matrix, each with its factor.
+struct Lines<'a> {
+    matrix: &'a [f64],
+    factors: &'a [f64],
+}
+
+impl Terms for Lines<'_> {
+    #[inline(always)]
+    fn add<const W: usize>(&self, q: usize, p: usize, sums: &mut [f64; W]) {
+        let (factor, features) = (self.factors[q], self.factors.len());
+        let line: [f64; W] = lanes(&self.matrix[q * features..][..features], p);
+        for lane in 0..W {
+            sums[lane] = factor.mul_add(line[lane], sums[lane]);
+        }
     }
 }
 
@@ -185,12 +192,7 @@ impl Form for Products<'_> {
     }
 
     #[inline(always)]
-    fn eight(&self, p: usize, j: usize) -> [f64; LANES] {
-        eight(self.products, p * self.count + j)
-    }
-
-    #[inline(always)]
-    fn one(&self, p: usize, j: usize) -> f64 {
-        self.products[p * self.count + j]
+    fn lanes<const W: usize>(&self, p: usize, j: usize) -> [f64; W] {
+        lanes(&self.products[p * self.count..][..self.count], j)
     }
 }

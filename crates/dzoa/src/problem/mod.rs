@@ -284,8 +284,7 @@ impl EmpiricalRisk {
         let targets = &targets[first..targets.len().min(first + TILE)];
         fitted.resize(targets.len(), 0.0);
         products.resize(targets.len() * columns, 0.0);
-        rows.times(first, probe.point, fitted);
-        rows.products(first, probe.directions.block(), columns, products);
+        rows.project(first, probe.point, probe.directions.block(), fitted, products);
         Batch { fitted, targets, products, u1: probe.u1, u2: probe.u2 }
     }
 

@@ -17,7 +17,7 @@ pub use logistic::Logistic;
 pub use pinball::Pinball;
 pub use squared::Squared;
 
-use crate::kernels::{LANES, add_terms, eight, vectorized};
+use crate::kernels::{LANES, Terms, add_terms, lanes, vectorized};
 use std::fmt;
 
 /// Which targets a loss understands.
@@ -99,9 +99,8 @@ pub trait Loss: Send + Sync + fmt::Debug {
             #[inline(always)]
             || {
                 batch.sum(
-                    |z, _| z,
                     #[inline(always)]
-                    |z, shift, step, y| self.difference(z + shift, step, y),
+                    |z, step, y| self.difference(z, step, y),
                     out,
                 );
             },
@@ -124,62 +123,80 @@ pub struct Batch<'a> {
     pub u2: f64,
 }
 
-impl Batch<'_> {
-    /// Adds up the differences of a loss, sample by sample: `difference(at(z, y), u1 x'nu1, u2 x'nu2, y)`, where `at` is
-    /// what all directions share.
+/// One of them.
+#[derive(Clone, Copy, Debug)]
+struct Sample<'a> {
+    fitted: f64,
+    target: f64,
+    first: &'a [f64],
+    second: &'a [f64],
+}
+
+/// The differences of a loss, direction by direction: `difference(z + u1 x'nu1, u2 x'nu2, y)`.
+struct Differences<'a, D> {
+    batch: &'a Batch<'a>,
+    count: usize,
+    difference: D,
+}
+
+impl<D: Fn(f64, f64, f64) -> f64> Terms for Differences<'_, D> {
     #[inline(always)]
-    fn sum(
-        &self,
-        at: impl Fn(f64, f64) -> f64,
-        difference: impl Fn(f64, f64, f64, f64) -> f64,
-        out: &mut [f64],
-    ) {
-        let Self { fitted, targets, products, u1, u2 } = *self;
-        let count = out.len();
-        let line = |i: usize| &products[i * 2 * count..][..2 * count];
+    fn add<const W: usize>(&self, i: usize, j: usize, sums: &mut [f64; W]) {
+        let Batch { u1, u2, .. } = *self.batch;
+        let Sample { fitted, target, first, second } = self.batch.sample(i, self.count);
+        let (first, second): ([f64; W], [f64; W]) = (lanes(first, j), lanes(second, j));
+        for lane in 0..W {
+            let difference = &self.difference;
+            sums[lane] += difference(fitted + u1 * first[lane], u2 * second[lane], target);
+        }
+    }
+}
+
+impl Batch<'_> {
+    /// A sample and its products with J directions.
+    #[inline(always)]
+    fn sample(&self, i: usize, count: usize) -> Sample<'_> {
+        let (first, second) = self.products[i * 2 * count..][..2 * count].split_at(count);
+        Sample { fitted: self.fitted[i], target: self.targets[i], first, second }
+    }
+
+    /// Adds up the differences of a loss, sample by sample.
+    #[inline(always)]
+    fn sum(&self, difference: impl Fn(f64, f64, f64) -> f64, out: &mut [f64]) {
         out.fill(0.0);
-        add_terms(
+        let count = out.len();
+        add_terms::<{ 2 * LANES }>(
             out,
-            0..fitted.len(),
-            #[inline(always)]
-            |i, j, sums| {
-                let (line, y) = (line(i), targets[i]);
-                let at = at(fitted[i], y);
-                let (first, second) = (eight(line, j), eight(line, count + j));
-                for lane in 0..LANES {
-                    sums[lane] += difference(at, u1 * first[lane], u2 * second[lane], y);
-                }
-            },
-            #[inline(always)]
-            |i, j| {
-                let (line, y) = (line(i), targets[i]);
-                difference(at(fitted[i], y), u1 * line[j], u2 * line[count + j], y)
-            },
+            0..self.fitted.len(),
+            &Differences { batch: self, count, difference },
         );
     }
 
     /// The longest shift `u1 x'nu1` and the longest step `u2 x'nu2` of any sample along any of J directions.
     #[inline(always)]
     fn longest(&self, count: usize) -> (f64, f64) {
-        let farther = |a: f64, b: f64| if b.abs() > a { b.abs() } else { a };
-        let mut longest = [[0.0f64; LANES]; 2];
-        for product in self.products.chunks_exact(2 * count) {
-            let (first, second) = product.split_at(count);
-            for (longest, values) in longest.iter_mut().zip([first, second]) {
-                if count < LANES {
-                    longest[0] = values.iter().fold(longest[0], |longest, b| farther(longest, *b));
-                    continue;
-                }
-                for j in (0..count).step_by(LANES) {
-                    let values = eight(values, j.min(count - LANES));
-                    for lane in 0..LANES {
-                        longest[lane] = farther(longest[lane], values[lane]);
-                    }
+        let longest = |from: usize| match count {
+            LANES.. => self.longest_of::<LANES>(count, from),
+            _ => self.longest_of::<1>(count, from),
+        };
+        (self.u1.abs() * longest(0), self.u2.abs() * longest(count))
+    }
+
+    #[inline(always)]
+    fn longest_of<const W: usize>(&self, count: usize, from: usize) -> f64 {
+        let mut longest = [0.0f64; W];
+        for line in self.products.chunks_exact(2 * count) {
+            let line = &line[from..from + count];
+            for j in (0..count).step_by(W) {
+                let values: [f64; W] = lanes(line, j.min(count - W));
+                for lane in 0..W {
+                    let length = values[lane].abs();
+                    longest[lane] = if length > longest[lane] { length } else { longest[lane] };
                 }
             }
         }
-        let [shift, step] = longest.map(|lanes| lanes.into_iter().fold(0.0, farther));
-        (self.u1.abs() * shift, self.u2.abs() * step)
+        // Lengths are in the order of their bits, and whole numbers can be compared in any order.
+        f64::from_bits(longest.map(f64::to_bits).into_iter().fold(0, u64::max))
     }
 }
 
