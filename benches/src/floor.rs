@@ -5,7 +5,7 @@
 //! 2. `products`: the rows (or the Gram matrix) times the directions.
 //! 3. `differences`: one pass over the products that adds up the loss differences.
 
-use crate::clock::best;
+use crate::clock::Timing;
 use dzoa::kernels::normals::Normals;
 use dzoa::problem::data::Samples;
 use dzoa::problem::least_squares::LeastSquares;
@@ -50,21 +50,21 @@ fn directions(features: usize, count: usize) -> (Normals, Directions) {
 
 /// For a loss that is evaluated sample by sample. Rows are treated as many at a time as the inner step does, so that their
 /// products are as near in the cache.
-pub fn per_sample(samples: &Samples, loss: &dyn Loss, count: usize, repeat: usize) -> Floor {
+pub fn per_sample(samples: &Samples, loss: &dyn Loss, count: usize, timing: Timing) -> Floor {
     let (features, rows) = (samples.rows.width(), samples.count());
     let (normals, mut block) = directions(features, count);
     let mut products = vec![0.0; TILE * 2 * count];
     let fitted = vec![0.1; TILE];
     let mut out = vec![0.0; count];
-    let fill = best(repeat, |i| normals.fill(i as u64, block.values_mut()));
+    let fill = timing.best(|i| normals.fill(i as u64, block.values_mut()));
     let tiles = || (0..rows).step_by(TILE).map(|first| (first, TILE.min(rows - first)));
-    let product = best(repeat, |_| {
+    let product = timing.best(|_| {
         for (first, rows) in tiles() {
             let out = &mut products[..rows * 2 * count];
             samples.rows.products(first, block.block(), 2 * count, out);
         }
     });
-    let differences = best(repeat, |_| {
+    let differences = timing.best(|_| {
         for (first, rows) in tiles() {
             let batch = Batch {
                 fitted: &fitted[..rows],
@@ -80,14 +80,14 @@ pub fn per_sample(samples: &Samples, loss: &dyn Loss, count: usize, repeat: usiz
 }
 
 /// For the squared loss in its Gram form.
-pub fn gram(objective: &LeastSquares, count: usize, repeat: usize) -> Floor {
+pub fn gram(objective: &LeastSquares, count: usize, timing: Timing) -> Floor {
     let features = objective.dim();
     let (normals, mut block) = directions(features, count);
     let mut products = vec![0.0; features * count];
     let mut out = vec![0.0; count];
-    let fill = best(repeat, |i| normals.fill(i as u64, block.values_mut()));
-    let product = best(repeat, |_| objective.products(&block, &mut products));
-    let differences = best(repeat, |_| {
+    let fill = timing.best(|i| normals.fill(i as u64, block.values_mut()));
+    let product = timing.best(|_| objective.products(&block, &mut products));
+    let differences = timing.best(|_| {
         dzoa::kernels::vectorized(
             #[inline(always)]
             || gram_differences(&products, &block, &mut out),

@@ -8,7 +8,7 @@ mod normality;
 mod plot;
 mod setting;
 
-use clock::{best, once};
+use clock::{Timing, once};
 use dzoa::kernels::level;
 use dzoa::prelude::*;
 use dzoa::problem::data::Samples;
@@ -73,9 +73,12 @@ fn read(file: &str) -> Value {
 }
 
 /// The least seconds of several things and of their floors, measured in turns: a slow minute of the machine then hits all.
-fn in_turns<const N: usize>(things: [&dyn Fn() -> (f64, Floor); N]) -> [(f64, Floor); N] {
+fn in_turns<const N: usize>(
+    turns: usize,
+    things: [&dyn Fn() -> (f64, Floor); N],
+) -> [(f64, Floor); N] {
     let mut least = things.map(|thing| thing());
-    for _ in 1..5 {
+    for _ in 1..turns {
         for (least, thing) in least.iter_mut().zip(things) {
             let (seconds, floor) = thing();
             *least = (least.0.min(seconds), least.1.least(floor));
@@ -90,21 +93,23 @@ fn paper() -> Value {
     let pool = one_thread();
     let problem = setting.problem();
     let form = LeastSquares::new(problem.risk(0));
+    // As long as a trial takes.
+    let timing = Timing { repeat: 2, piece: 0.1 };
     let trial = || {
         pool.install(|| {
-            best(4, |_| {
+            timing.best(|_| {
                 let mut agents = agents(&setting);
                 assert_eq!(simulate(&mut agents, &mut ()), Status::Finished);
             })
         })
     };
-    let [(seconds, floor)] = in_turns([&|| (trial(), floor::gram(&form, setting.directions, 10))]);
-    let per_sample = floor::per_sample(&problem.agents[0], &*problem.loss, setting.directions, 10);
+    let floor = || floor::gram(&form, setting.directions, timing);
+    let [(seconds, floor)] = in_turns(20, [&|| (trial(), floor())]);
     let steps = (setting.agents * setting.inner_steps) as f64 * setting.rounds as f64;
     json!({
         "seconds": seconds, "steps": steps, "floor": floor.total() * steps, "normals": floor.normals * steps,
         "products": floor.products * steps, "differences": floor.differences * steps,
-        "floor_per_sample": per_sample.total() * steps, "nanoseconds_a_normal": floor.normals * 1e9 / 600.0,
+        "nanoseconds_a_normal": floor.normals * 1e9 / 600.0,
     })
 }
 
@@ -119,12 +124,13 @@ fn shapes() -> Value {
                 Setting { agents: 5, samples, features, loss: loss.clone(), ..Setting::paper() };
             let problem = setting.problem();
             let form = (loss.name() == "squared").then(|| LeastSquares::new(problem.risk(0)));
+            let timing = Timing::short(repeat);
             let floor = || match &form {
-                Some(form) => floor::gram(form, setting.directions, repeat),
-                None => floor::per_sample(&problem.agents[0], &**loss, setting.directions, repeat),
+                Some(form) => floor::gram(form, setting.directions, timing),
+                None => floor::per_sample(&problem.agents[0], &**loss, setting.directions, timing),
             };
             let step = || pool.install(|| descend(&problem, &setting, repeat));
-            let [(step, floor)] = in_turns([&|| (step(), floor())]);
+            let [(step, floor)] = in_turns(5, [&|| (step(), floor())]);
             rows.push(json!({
                 "loss": loss.name(), "samples": samples, "features": features, "step": step,
                 "floor": floor.total(), "normals": floor.normals, "products": floor.products,
@@ -148,10 +154,13 @@ fn sparse(file: &str) -> Value {
         pool.install(|| descend(&problem, &setting, 10))
     };
     let beside = |samples: &Samples| {
-        (step(samples), floor::per_sample(samples, &Logistic, setting.directions, 10))
+        (
+            step(samples),
+            floor::per_sample(samples, &Logistic, setting.directions, Timing::short(10)),
+        )
     };
     let [(sparse_step, floor), (dense_step, dense_floor)] =
-        in_turns([&|| beside(&samples), &|| beside(&dense)]);
+        in_turns(5, [&|| beside(&samples), &|| beside(&dense)]);
     json!({
         "rows": samples.count(), "features": samples.rows.width(), "stored": samples.rows.stored(),
         "step": sparse_step, "dense_step": dense_step, "floor": floor.total(), "normals": floor.normals,
@@ -201,7 +210,7 @@ fn scaling() -> Value {
     let run = |setting: &Setting| {
         let problem = setting.problem();
         pool.install(|| {
-            best(4, |_| {
+            Timing::short(4).best(|_| {
                 let mut agents = agents_of(setting, &problem);
                 assert_eq!(simulate(&mut agents, &mut ()), Status::Finished);
             })

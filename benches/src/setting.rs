@@ -1,6 +1,6 @@
 //! What is measured: problems of any shape, solved as the paper does.
 
-use crate::clock::best;
+use crate::clock::Timing;
 use dzoa::admm::{Admm, LocalState};
 use dzoa::agent::Agent;
 use dzoa::graph::{Graph, Topology};
@@ -111,7 +111,7 @@ pub fn descend(problem: &Problem, setting: &Setting, repeat: usize) -> f64 {
     let mut b = vec![0.0; problem.dim()];
     let draw =
         |t: usize, directions: &mut Directions| normals.fill(t as u64, directions.values_mut());
-    best(repeat, |_| {
+    Timing::short(repeat).best(|_| {
         b.fill(0.0);
         inner.descend(&lagrangian, &mut b, draw, &mut work).expect("the steps are short");
     }) / STEPS as f64

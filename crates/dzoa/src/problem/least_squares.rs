@@ -66,30 +66,43 @@ impl LeastSquares {
         );
     }
 
-    /// The same by a plain loop: a few features at a time with eight directions, whose sums stay in registers. What comes
-    /// last is moved back so that it fits.
+    /// The same by a plain loop.
     #[inline(always)]
     fn small_products(&self, directions: &Directions, out: &mut [f64]) {
         let (features, count) = (self.moment.len(), directions.count());
-        let lines = directions.block().chunks_exact(2 * count);
-        let lines = self.gram.chunks_exact(features).zip(lines);
-        for p in (0..features).step_by(TALL).map(|p| p.min(features - TALL)) {
+        for tile in 0..features.div_ceil(TALL) {
             for j in (0..count).step_by(LANES).map(|j| j.min(count - LANES)) {
-                let mut sums = [[0.0f64; LANES]; TALL];
-                for (gram, line) in lines.clone() {
-                    let nu: [f64; LANES] = lanes(line, count + j);
-                    // G is symmetric: its columns p and on are these places of every line.
-                    for (g, sums) in gram[p..p + TALL].iter().zip(&mut sums) {
-                        for lane in 0..LANES {
-                            sums[lane] = g.mul_add(nu[lane], sums[lane]);
-                        }
-                    }
-                }
-                for (row, sums) in sums.iter().enumerate() {
-                    out[(p + row) * count + j..][..LANES].copy_from_slice(sums);
+                let (p, products) = self.tile(tile, j, directions);
+                for (row, products) in products.iter().enumerate() {
+                    out[(p + row) * count + j..][..LANES].copy_from_slice(products);
                 }
             }
         }
+    }
+
+    /// A few features of the products with the eight directions from j on, which stay in registers: the first of them,
+    /// and the products. The last tile is moved back so that it fits.
+    #[inline(always)]
+    fn tile(
+        &self,
+        tile: usize,
+        j: usize,
+        directions: &Directions,
+    ) -> (usize, [[f64; LANES]; TALL]) {
+        let (features, count) = (self.moment.len(), directions.count());
+        let p = (tile * TALL).min(features - TALL);
+        let mut sums = [[0.0f64; LANES]; TALL];
+        // G is symmetric: its columns p and on are these places of every line.
+        let lines = directions.block().chunks_exact(2 * count);
+        for (gram, line) in self.gram.chunks_exact(features).zip(lines) {
+            let nu: [f64; LANES] = lanes(line, count + j);
+            for (g, sums) in gram[p..p + TALL].iter().zip(&mut sums) {
+                for lane in 0..LANES {
+                    sums[lane] = g.mul_add(nu[lane], sums[lane]);
+                }
+            }
+        }
+        (p, sums)
     }
 
     /// `out = 2 (G b - c)`.
