@@ -160,7 +160,7 @@ fn sparse(file: &str) -> Value {
         )
     };
     let [(sparse_step, floor), (dense_step, dense_floor)] =
-        in_turns(5, [&|| beside(&samples), &|| beside(&dense)]);
+        in_turns(20, [&|| beside(&samples), &|| beside(&dense)]);
     json!({
         "rows": samples.count(), "features": samples.rows.width(), "stored": samples.rows.stored(),
         "step": sparse_step, "dense_step": dense_step, "floor": floor.total(), "normals": floor.normals,
