@@ -23,6 +23,9 @@ use std::sync::Arc;
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let (mut results, mut file, mut numpy) = (Vec::new(), None, [f64::NAN; 3]);
+    if arguments.is_empty() {
+        refuse("no section is named", SECTIONS);
+    }
     for argument in &arguments {
         let (section, value) = argument.split_once('=').unwrap_or((argument, ""));
         let result = match section {
@@ -40,11 +43,15 @@ fn main() {
                 continue;
             }
             "numpy" => {
-                let seconds = value.split(',').filter_map(|s| s.parse().ok());
-                numpy.iter_mut().zip(seconds).for_each(|(slot, seconds)| *slot = seconds);
+                let seconds: Option<Vec<f64>> =
+                    value.split(',').map(|seconds| seconds.parse().ok()).collect();
+                match seconds.map(<[f64; 3]>::try_from) {
+                    Some(Ok(seconds)) => numpy = seconds,
+                    _ => refuse(&format!("`{argument}` is not three numbers"), SECTIONS),
+                }
                 continue;
             }
-            unknown => panic!("no section `{unknown}`"),
+            unknown => refuse(&format!("there is no section `{unknown}`"), SECTIONS),
         };
         println!(
             "{}",
@@ -62,14 +69,33 @@ fn main() {
     }
 }
 
+const SECTIONS: &str = "paper shapes sparse=LIBSVM_FILE threads scaling memory normals[=LOG2] count=squares|logistic|sparse others=FILE, \
+     and for the document numpy=SECONDS,SECONDS,SECONDS document=FILE; `cargo xtask bench` names them all";
+
+/// Ends with one line and a way out.
+fn refuse(message: &str, hint: &str) -> ! {
+    eprintln!("error: {message}\n\nhint: {hint}");
+    std::process::exit(2);
+}
+
+/// The text of a file that an argument names.
+fn text_of(file: &str) -> String {
+    std::fs::read_to_string(file).unwrap_or_else(|error| {
+        refuse(&format!("`{file}`: {error}"), "a file is named behind the section: sparse=FILE")
+    })
+}
+
 fn write(file: &str, text: &str) {
-    std::fs::write(file, text).unwrap_or_else(|error| panic!("{file}: {error}"));
+    if let Err(error) = std::fs::write(file, text) {
+        refuse(&format!("`{file}`: {error}"), "document=FILE, in a folder that can be written");
+    }
 }
 
 /// What another program measured.
 fn read(file: &str) -> Value {
-    let text = std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{file}: {error}"));
-    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{file}: {error}"))
+    serde_json::from_str(&text_of(file)).unwrap_or_else(|error| {
+        refuse(&format!("`{file}`: {error}"), "what benches/others/measure.py wrote is wanted")
+    })
 }
 
 /// The least seconds of several things and of their floors, measured in turns: a slow minute of the machine then hits all.
@@ -143,7 +169,7 @@ fn shapes() -> Value {
 
 /// a9a (or any LIBSVM file), sparse: against its floor and against the dense path.
 fn sparse(file: &str) -> Value {
-    let all = setting::libsvm(file);
+    let all = setting::libsvm(&text_of(file));
     let part: Vec<usize> = (0..all.count()).step_by(5).collect();
     let samples = all.select(&part);
     let dense = Samples::new(samples.rows.to_dense(), samples.targets.clone()).expect("same rows");
@@ -272,7 +298,11 @@ fn memory() -> Value {
 
 /// A small fixed run, for whoever counts its instructions.
 fn count(run: &str) -> Value {
-    let loss: Arc<dyn Loss> = if run == "squares" { Arc::new(Squared) } else { Arc::new(Logistic) };
+    let loss: Arc<dyn Loss> = match run {
+        "squares" => Arc::new(Squared),
+        "logistic" | "sparse" => Arc::new(Logistic),
+        _ => refuse(&format!("there is no run `{run}` to count"), SECTIONS),
+    };
     let setting = Setting { loss, samples: 50, rounds: 2, inner_steps: 10, ..Setting::paper() };
     let mut problem = setting.problem();
     if run == "sparse" {
@@ -288,7 +318,11 @@ fn count(run: &str) -> Value {
 
 /// The directions, judged by 2^LOG2 draws (28 unless said otherwise).
 fn normals(log2: &str) -> Value {
-    let draws = 1u64 << log2.parse().unwrap_or(28u32);
+    let log2 = if log2.is_empty() { "28" } else { log2 };
+    let Some(log2) = log2.parse().ok().filter(|log2| (10..=40).contains(log2)) else {
+        refuse(&format!("`{log2}` is not an exponent of two from 10 to 40"), SECTIONS)
+    };
+    let draws = 1u64 << log2;
     json!({ "draws": draws, "deviations": normality::deviations(draws) })
 }
 

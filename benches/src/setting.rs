@@ -117,9 +117,8 @@ pub fn descend(problem: &Problem, setting: &Setting, repeat: usize) -> f64 {
     }) / STEPS as f64
 }
 
-/// A LIBSVM file as sparse rows in the unit ball.
-pub fn libsvm(file: &str) -> Samples {
-    let text = std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{file}: {error}"));
+/// The text of a LIBSVM file as sparse rows in the unit ball.
+pub fn libsvm(text: &str) -> Samples {
     let (mut rows, mut targets, mut width) = (Vec::new(), Vec::new(), 0);
     for line in text.lines() {
         let mut words = line.split_whitespace();
