@@ -163,24 +163,6 @@ impl Rows {
         sum
     }
 
-    /// `out = X b` for as many rows from `first` on as `out` has room for.
-    pub fn times(&self, first: usize, b: &[f64], out: &mut [f64]) {
-        match &self.storage {
-            Storage::Dense(values) => vectorized(
-                #[inline(always)]
-                || {
-                    let rows = values[first * self.width..].chunks_exact(self.width);
-                    for (row, out) in rows.zip(out) {
-                        *out = dot(row, b);
-                    }
-                },
-            ),
-            Storage::Sparse { .. } => {
-                out.iter_mut().zip(first..).for_each(|(out, row)| *out = self.dot(row, b));
-            }
-        }
-    }
-
     /// `out += X' weights`.
     pub fn add_transposed(&self, weights: &[f64], out: &mut [f64]) {
         for (row, &weight) in weights.iter().enumerate() {
@@ -228,11 +210,13 @@ impl Rows {
                     Par::Seq,
                 );
             }
-            Storage::Sparse { .. } => self.sparse_products(first, block, columns, out, |_| {}),
+            Storage::Sparse { starts, columns: indices, values } => {
+                sparse_products((starts, indices, values), first, block, columns, out, |_| {});
+            }
         }
     }
 
-    /// [`Rows::times`] and [`Rows::products`] of the same rows.
+    /// `fitted = X b` and [`Rows::products`], for as many rows from `first` on as there is room for.
     pub fn project(
         &self,
         first: usize,
@@ -243,12 +227,21 @@ impl Rows {
     ) {
         let columns = block.len() / self.width;
         match &self.storage {
-            Storage::Dense(_) => {
-                self.times(first, b, fitted);
+            Storage::Dense(values) => {
+                vectorized(
+                    #[inline(always)]
+                    || {
+                        let rows = values[first * self.width..].chunks_exact(self.width);
+                        for (row, fitted) in rows.zip(fitted) {
+                            *fitted = dot(row, b);
+                        }
+                    },
+                );
                 self.products(first, block, columns, products);
             }
             // Row by row: while one sum of few entries waits for itself, the products go on.
-            Storage::Sparse { .. } => self.sparse_products(
+            Storage::Sparse { starts, columns: indices, values } => sparse_products(
+                (starts, indices, values),
                 first,
                 block,
                 columns,
@@ -256,29 +249,6 @@ impl Rows {
                 #[inline(always)]
                 |row| fitted[row - first] = self.dot(row, b),
             ),
-        }
-    }
-
-    /// The products of sparse rows, and whatever else there is to do `beside` each of them.
-    fn sparse_products(
-        &self,
-        first: usize,
-        block: &[f64],
-        columns: usize,
-        out: &mut [f64],
-        mut beside: impl FnMut(usize),
-    ) {
-        if let Storage::Sparse { starts, columns: indices, values } = &self.storage {
-            vectorized(
-                #[inline(always)]
-                || {
-                    for (row, out) in (first..).zip(out.chunks_exact_mut(columns)) {
-                        let range = starts[row]..starts[row + 1];
-                        beside(row);
-                        sparse_times(&indices[range.clone()], &values[range], block, out);
-                    }
-                },
-            );
         }
     }
 
@@ -369,6 +339,27 @@ impl Rows {
         }
         self
     }
+}
+
+/// The products of sparse rows (starts, columns, values), and whatever else there is to do `beside` each of them.
+fn sparse_products(
+    (starts, indices, values): (&[usize], &[u32], &[f64]),
+    first: usize,
+    block: &[f64],
+    columns: usize,
+    out: &mut [f64],
+    mut beside: impl FnMut(usize),
+) {
+    vectorized(
+        #[inline(always)]
+        || {
+            for (row, out) in (first..).zip(out.chunks_exact_mut(columns)) {
+                let range = starts[row]..starts[row + 1];
+                beside(row);
+                sparse_times(&indices[range.clone()], &values[range], block, out);
+            }
+        },
+    );
 }
 
 /// `out = x' block` for one sparse row.

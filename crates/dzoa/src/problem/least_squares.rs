@@ -162,7 +162,6 @@ impl Objective for LeastSquares {
         vectorized(
             #[inline(always)]
             || {
-                // First what waits for itself: the products, which do not, then fill the gaps.
                 self.slopes(probe.point, slopes);
                 if small {
                     self.small_products(probe.directions, products);

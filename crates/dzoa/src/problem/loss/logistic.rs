@@ -107,7 +107,7 @@ impl Loss for Logistic {
             #[inline(always)]
             || {
                 let (shift, step) = batch.longest(out.len());
-                // Asked so that what is not a number is never short.
+                // Asked so that zero times infinity is not short.
                 let short = step <= SHORT_STEP && shift <= LONGEST_SHIFT;
                 if !short {
                     return batch.sum(fast_difference, out);
