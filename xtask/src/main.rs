@@ -41,7 +41,20 @@ fn main() -> ExitCode {
         Some("comparison") => comparison::run(std::env::args().any(|word| word == "--quick")),
         Some("screenshots") => browser::screenshots(),
         Some("vendor") => vendor::vendor(),
-        _ => Err(USAGE.into()),
+        Some("help" | "--help" | "-h") => {
+            println!("{USAGE}");
+            Ok(())
+        }
+        Some(unknown) => {
+            eprintln!(
+                "error: no command is called `{unknown}`\n\nhint: `cargo xtask help` lists them"
+            );
+            return ExitCode::from(2);
+        }
+        None => {
+            eprintln!("error: a command is missing\n\nhint: `cargo xtask help` lists them");
+            return ExitCode::from(2);
+        }
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
