@@ -38,7 +38,13 @@ fn main() -> ExitCode {
         Some("estimators") => package::measure_estimators(),
         Some("bench") => bench(),
         Some("figures") => figures(),
-        Some("comparison") => comparison::run(std::env::args().any(|word| word == "--quick")),
+        Some("comparison") => match std::env::args().nth(2).as_deref() {
+            None => comparison::run(false),
+            Some("--quick") => comparison::run(true),
+            Some(unknown) => {
+                Err(format!("error: comparison takes no `{unknown}`\n\nhint: --quick"))
+            }
+        },
         Some("screenshots") => browser::screenshots(),
         Some("vendor") => vendor::vendor(),
         Some("help" | "--help" | "-h") => {
