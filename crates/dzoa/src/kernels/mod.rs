@@ -225,6 +225,8 @@ pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
             sums[lane] = new.mul_add(b[lane], sums[lane]);
         }
     }
-    let [a, b, c, d, e, f, g, h] = sums;
+    // The compiler must not look through the end's order of additions: it would make the loop's vectors as short as the last
+    // of them.
+    let [a, b, c, d, e, f, g, h] = std::hint::black_box(sums);
     ((a + e) + (c + g)) + ((b + f) + (d + h))
 }

@@ -45,12 +45,11 @@ impl Normals {
                     || fill(simd, key, step, out),
                 ));
             }
-            // The generators of AVX2 serve here, too; the transform gets the wide registers.
             #[cfg(target_arch = "x86_64")]
             Permit::Avx512(simd) => {
                 simd.vectorize(Body(
                     #[inline(always)]
-                    || fill(*simd, key, step, out),
+                    || fill(simd, key, step, out),
                 ));
             }
         }
@@ -146,6 +145,41 @@ impl Words for pulp::x86::V3 {
         let right =
             [self.avx2._mm256_srli_epi64::<19>(a[0]), self.avx2._mm256_srli_epi64::<19>(a[1])];
         [self.avx2._mm256_or_si256(left[0], right[0]), self.avx2._mm256_or_si256(left[1], right[1])]
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Words for pulp::x86::V4 {
+    type Eight = core::arch::x86_64::__m512i;
+
+    #[inline(always)]
+    fn load(self, words: &[u64; LANES]) -> Self::Eight {
+        pulp::cast(*words)
+    }
+
+    #[inline(always)]
+    fn store(self, words: Self::Eight) -> [u32; PAIRS] {
+        pulp::cast(words)
+    }
+
+    #[inline(always)]
+    fn add(self, a: Self::Eight, b: Self::Eight) -> Self::Eight {
+        self.avx512f._mm512_add_epi64(a, b)
+    }
+
+    #[inline(always)]
+    fn xor(self, a: Self::Eight, b: Self::Eight) -> Self::Eight {
+        self.avx512f._mm512_xor_si512(a, b)
+    }
+
+    #[inline(always)]
+    fn shift_17(self, a: Self::Eight) -> Self::Eight {
+        self.avx512f._mm512_slli_epi64::<17>(a)
+    }
+
+    #[inline(always)]
+    fn rotate_45(self, a: Self::Eight) -> Self::Eight {
+        self.avx512f._mm512_rol_epi64::<45>(a)
     }
 }
 
