@@ -1,7 +1,7 @@
 //! The two-point stochastic-gradient loop: the inner loop of Algorithm 1.
 
 use crate::admm::{InnerFailure, Primal, PrimalStep, RoundContext};
-use crate::kernels::{dot, vectorized};
+use crate::kernels::{dot_lines, vectorized};
 use crate::lagrangian::Lagrangian;
 use crate::problem::{Directions, Objective, Probe, Scratch};
 use crate::streams::Purpose;
@@ -194,11 +194,9 @@ pub fn gradient(
     vectorized(
         #[inline(always)]
         || {
-            let lines = probe.directions.block().chunks_exact(2 * count);
+            dot_lines(quotients, probe.directions.block(), 2 * count, count, gradient);
             let share = 1.0 / count as f64;
-            for (g, line) in gradient.iter_mut().zip(lines) {
-                *g = share * dot(quotients, &line[count..]);
-            }
+            gradient.iter_mut().for_each(|g| *g *= share);
         },
     );
 }

@@ -203,30 +203,69 @@ const LAST: [[u64; LANES]; LANES] = {
     masks
 };
 
+/// Lines that [`dots`] takes at a time where there are many.
+pub(crate) const TALL: usize = 5;
+
 /// `sum_i a_i b_i`, in eight sums that are added at the end: fast, and the same on every level.
 #[inline(always)]
 pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
+    let [dot] = dots(a, [b]);
+    dot
+}
+
+/// [`dot`] with several lines at once, each at least as long as a.
+#[inline(always)]
+pub(crate) fn dots<const N: usize>(a: &[f64], lines: [&[f64]; N]) -> [f64; N] {
     let (count, rest) = (a.len(), a.len() % LANES);
+    let lines = lines.map(|line| &line[..count]);
     if count < LANES {
-        return a.iter().zip(b).map(|(a, b)| a * b).sum();
+        return lines.map(|line| a.iter().zip(line).map(|(a, b)| a * b).sum());
     }
-    let mut sums = [0.0; LANES];
-    for (a, b) in a.as_chunks::<LANES>().0.iter().zip(b.as_chunks::<LANES>().0) {
-        for lane in 0..LANES {
-            sums[lane] = a[lane].mul_add(b[lane], sums[lane]);
-        }
+    let mut sums = [[0.0; LANES]; N];
+    for from in (0..count - rest).step_by(LANES) {
+        add_products(lanes(a, from), lines, from, &mut sums);
     }
     if rest > 0 {
         // The last eight, without those that were counted.
-        let (a, b): ([f64; LANES], [f64; LANES]) =
-            (lanes(a, count - LANES), lanes(b, count - LANES));
+        let from = count - LANES;
+        let mut new: [f64; LANES] = lanes(a, from);
         for lane in 0..LANES {
-            let new = f64::from_bits(a[lane].to_bits() & LAST[rest][lane]);
-            sums[lane] = new.mul_add(b[lane], sums[lane]);
+            new[lane] = f64::from_bits(new[lane].to_bits() & LAST[rest][lane]);
+        }
+        add_products(new, lines, from, &mut sums);
+    }
+    // The compiler must not look through to the additions of the end: it would make all vectors as short as the last.
+    let sums = std::hint::black_box(sums);
+    sums.map(|[a, b, c, d, e, f, g, h]| ((a + e) + (c + g)) + ((b + f) + (d + h)))
+}
+
+#[inline(always)]
+fn add_products<const N: usize>(
+    a: [f64; LANES],
+    lines: [&[f64]; N],
+    from: usize,
+    sums: &mut [[f64; LANES]; N],
+) {
+    for (sums, line) in sums.iter_mut().zip(lines) {
+        let line: [f64; LANES] = lanes(line, from);
+        for lane in 0..LANES {
+            sums[lane] = a[lane].mul_add(line[lane], sums[lane]);
         }
     }
-    // The compiler must not look through the end's order of additions: it would make the loop's vectors as short as the last
-    // of them.
-    let [a, b, c, d, e, f, g, h] = std::hint::black_box(sums);
-    ((a + e) + (c + g)) + ((b + f) + (d + h))
+}
+
+/// `out[i] = a' lines[i]` for the lines of a matrix, each so many places long and with what is wanted from `from` on. The
+/// last few are moved back so that they fit.
+#[inline(always)]
+pub(crate) fn dot_lines(a: &[f64], matrix: &[f64], length: usize, from: usize, out: &mut [f64]) {
+    let count = out.len();
+    let line = |i: usize| &matrix[i * length + from..];
+    if count < TALL {
+        out.iter_mut().enumerate().for_each(|(i, out)| *out = dot(a, line(i)));
+    } else {
+        for first in (0..count).step_by(TALL).map(|first| first.min(count - TALL)) {
+            let sums = dots(a, std::array::from_fn::<_, TALL, _>(|i| line(first + i)));
+            out[first..first + TALL].copy_from_slice(&sums);
+        }
+    }
 }

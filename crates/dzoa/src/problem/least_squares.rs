@@ -3,15 +3,13 @@
 use super::closed::{Closed, Form};
 use super::regularizer::{Penalty, Regularizer};
 use super::{Directions, EmpiricalRisk, Objective, Probe, Scratch};
-use crate::kernels::{LANES, Terms, add_terms, dot, lanes, vectorized};
+use crate::kernels::{LANES, Level, TALL, dot_lines, lanes, level, vectorized};
 use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul};
 
 /// More columns than this make the matrix larger than what it saves.
 const MOST_COLUMNS: usize = 4096;
 /// Below this many columns a plain loop beats the library's product.
 const SMALL: usize = 24;
-/// Features that it treats together, with eight directions.
-const TALL: usize = 5;
 
 /// `weight sum_i (x_i'b - y_i)^2` by `G = weight X'X` and `c = weight X'y`.
 ///
@@ -70,55 +68,68 @@ impl LeastSquares {
     #[inline(always)]
     fn small_products(&self, directions: &Directions, out: &mut [f64]) {
         let (features, count) = (self.moment.len(), directions.count());
-        for tile in 0..features.div_ceil(TALL) {
-            for j in (0..count).step_by(LANES).map(|j| j.min(count - LANES)) {
-                let (p, products) = self.tile(tile, j, directions);
-                for (row, products) in products.iter().enumerate() {
-                    out[(p + row) * count + j..][..LANES].copy_from_slice(products);
-                }
-            }
+        if count >= 2 * LANES && level() == Level::Avx512 {
+            self.tiles::<{ 2 * LANES }>(directions, out);
+        } else {
+            self.tiles::<LANES>(directions, out);
         }
     }
 
-    /// A few features of the products with the eight directions from j on, which stay in registers: the first of them,
-    /// and the products. The last tile is moved back so that it fits.
+    /// A few features of the products with W directions at a time, which stay in registers. The last tiles are moved back
+    /// so that they fit.
     #[inline(always)]
-    fn tile(
-        &self,
-        tile: usize,
-        j: usize,
-        directions: &Directions,
-    ) -> (usize, [[f64; LANES]; TALL]) {
+    fn tiles<const W: usize>(&self, directions: &Directions, out: &mut [f64]) {
         let (features, count) = (self.moment.len(), directions.count());
-        let p = (tile * TALL).min(features - TALL);
-        let mut sums = [[0.0f64; LANES]; TALL];
-        // G is symmetric: its columns p and on are these places of every line.
-        let lines = directions.block().chunks_exact(2 * count);
-        for (gram, line) in self.gram.chunks_exact(features).zip(lines) {
-            let nu: [f64; LANES] = lanes(line, count + j);
-            for (g, sums) in gram[p..p + TALL].iter().zip(&mut sums) {
-                for lane in 0..LANES {
-                    sums[lane] = g.mul_add(nu[lane], sums[lane]);
+        let block = directions.block();
+        for p in (0..features).step_by(TALL).map(|p| p.min(features - TALL)) {
+            for j in (0..count).step_by(W).map(|j| j.min(count - W)) {
+                let mut sums = [[0.0f64; W]; TALL];
+                for q in 0..features {
+                    let nu: [f64; W] = lanes(block, (2 * q + 1) * count + j);
+                    // G is symmetric: its columns p and on are these places of every line.
+                    let gram: [f64; TALL] = lanes(&self.gram, q * features + p);
+                    for row in 0..TALL {
+                        for lane in 0..W {
+                            sums[row][lane] = gram[row].mul_add(nu[lane], sums[row][lane]);
+                        }
+                    }
+                }
+                for (row, sums) in sums.iter().enumerate() {
+                    out[(p + row) * count + j..][..W].copy_from_slice(sums);
                 }
             }
         }
-        (p, sums)
     }
 
     /// `out = 2 (G b - c)`.
     #[inline(always)]
     fn slopes(&self, b: &[f64], out: &mut [f64]) {
-        let features = out.len();
-        if features < SMALL {
+        match out.len() {
             // Column by column, as G is symmetric: lines this short are not worth a sum of their own.
-            out.iter_mut().zip(&self.moment).for_each(|(out, moment)| *out = -moment);
-            add_terms::<LANES>(out, 0..features, &Lines { matrix: &self.gram, factors: b });
-            out.iter_mut().for_each(|out| *out *= 2.0);
-        } else {
-            let lines = self.gram.chunks_exact(features).zip(&self.moment);
-            for (out, (line, moment)) in out.iter_mut().zip(lines) {
-                *out = 2.0 * (dot(line, b) - moment);
+            LANES..SMALL => self.slopes_by::<LANES>(b, out),
+            1..LANES => self.slopes_by::<1>(b, out),
+            features => {
+                dot_lines(b, &self.gram, features, 0, out);
+                for (out, moment) in out.iter_mut().zip(&self.moment) {
+                    *out = 2.0 * (*out - moment);
+                }
             }
+        }
+    }
+
+    /// So many at a time; the last ones are moved back so that they fit.
+    #[inline(always)]
+    fn slopes_by<const W: usize>(&self, b: &[f64], out: &mut [f64]) {
+        let features = out.len();
+        for p in (0..features).step_by(W).map(|p| p.min(features - W)) {
+            let mut sums = lanes::<W>(&self.moment, p).map(|moment| -moment);
+            for (q, b) in b.iter().enumerate() {
+                let column: [f64; W] = lanes(&self.gram, q * features + p);
+                for lane in 0..W {
+                    sums[lane] = b.mul_add(column[lane], sums[lane]);
+                }
+            }
+            out[p..p + W].copy_from_slice(&sums.map(|sum| 2.0 * sum));
         }
     }
 }
@@ -170,23 +181,6 @@ impl Objective for LeastSquares {
             },
         );
         closed.penalty.add_group_quotients(probe, out);
-    }
-}
-
-/// Lines of a matrix, each with its factor.
-struct Lines<'a> {
-    matrix: &'a [f64],
-    factors: &'a [f64],
-}
-
-impl Terms for Lines<'_> {
-    #[inline(always)]
-    fn add<const W: usize>(&self, q: usize, p: usize, sums: &mut [f64; W]) {
-        let (factor, features) = (self.factors[q], self.factors.len());
-        let line: [f64; W] = lanes(&self.matrix[q * features..][..features], p);
-        for lane in 0..W {
-            sums[lane] = factor.mul_add(line[lane], sums[lane]);
-        }
     }
 }
 
