@@ -12,6 +12,7 @@ use crate::zeroth_order::{Workspace, ZerothOrder};
 use dzoa_privacy::{Event, Ledger};
 use rayon::prelude::*;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use thiserror::Error;
 
 /// Agents that cannot be built.
@@ -263,9 +264,11 @@ impl Fleet for Vec<Agent> {
 #[allow(clippy::ptr_arg, reason = "observers see the fleet, and a fleet is a vector")]
 pub fn simulate(agents: &mut Vec<Agent>, observer: &mut dyn Observer) -> Status {
     let mut round = 0;
+    let awake = Awake::new();
     loop {
+        awake.next_round(agents.len());
         let each = agents.par_iter_mut().with_max_len(1);
-        each.for_each_init(Workspace::default, |work, agent| agent.compute(work));
+        each.for_each_init(Workspace::default, |work, agent| awake.during(|| agent.compute(work)));
         let mut mail: Vec<Envelope> = Vec::new();
         let mut failed = None;
         for (k, agent) in agents.iter_mut().enumerate() {
@@ -305,6 +308,67 @@ pub fn simulate(agents: &mut Vec<Agent>, observer: &mut dyn Observer) -> Status 
             if observer.round(&RoundView { round, fleet: agents }).is_break() {
                 return Status::Stopped { round };
             }
+        }
+    }
+}
+
+/// Keeps the threads of a round awake until the next one: they would sleep after a few microseconds, and to wake one takes
+/// as long as an agent of the paper's example.
+struct Awake {
+    /// The thread that goes from round to round, where it is one of the pool.
+    leader: Option<usize>,
+    progress: Arc<Progress>,
+}
+
+/// How far a run is.
+#[derive(Default)]
+struct Progress {
+    round: AtomicUsize,
+    /// Agents that nobody has begun with in this round.
+    waiting: AtomicUsize,
+    /// Agents that are not ready in this round.
+    unready: AtomicUsize,
+}
+
+impl Awake {
+    /// How often a thread looks for something to do, a fraction of a microsecond each time: what takes longer does not
+    /// miss the time to wake up.
+    const LOOKS: usize = 500;
+
+    fn new() -> Self {
+        Self { leader: rayon::current_thread_index(), progress: Arc::default() }
+    }
+
+    fn next_round(&self, agents: usize) {
+        self.progress.waiting.store(agents, Ordering::Relaxed);
+        self.progress.unready.store(agents, Ordering::Relaxed);
+        self.progress.round.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Does the work of one agent; then, if there is no other to begin with, the thread stays awake for what is next.
+    fn during(&self, work: impl FnOnce()) {
+        self.progress.waiting.fetch_sub(1, Ordering::Relaxed);
+        work();
+        // Known for certain only as long as an agent is not ready.
+        let round = self.progress.round.load(Ordering::Relaxed);
+        self.progress.unready.fetch_sub(1, Ordering::Relaxed);
+        if self.progress.waiting.load(Ordering::Relaxed) == 0 {
+            let (leader, progress) = (self.leader, self.progress.clone());
+            rayon::spawn(move || progress.stay(round, rayon::current_thread_index() == leader));
+        }
+    }
+}
+
+impl Progress {
+    /// Waits, if not for long: the leader for the end of this round, the others for the next.
+    fn stay(&self, round: usize, leads: bool) {
+        let idle = || match leads {
+            true => self.unready.load(Ordering::Relaxed) > 0,
+            false => self.round.load(Ordering::Relaxed) == round,
+        };
+        let mut looks = 0..Awake::LOOKS;
+        while idle() && looks.next().is_some() {
+            std::thread::yield_now();
         }
     }
 }

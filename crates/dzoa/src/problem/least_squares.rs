@@ -67,7 +67,7 @@ impl LeastSquares {
     /// The same by a plain loop.
     #[inline(always)]
     fn small_products(&self, directions: &Directions, out: &mut [f64]) {
-        let (features, count) = (self.moment.len(), directions.count());
+        let count = directions.count();
         if count >= 2 * LANES && level() == Level::Avx512 {
             self.tiles::<{ 2 * LANES }>(directions, out);
         } else {
