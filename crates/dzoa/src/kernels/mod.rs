@@ -269,3 +269,35 @@ pub(crate) fn dot_lines(a: &[f64], matrix: &[f64], length: usize, from: usize, o
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dots_are_exact_where_whole_numbers_are() {
+        for level in Level::available() {
+            for count in [1, 4, 5, 7, 12] {
+                for length in 1..70 {
+                    // i times (i + row), summed over i from 0: closed forms of sums of squares and numbers.
+                    let a: Vec<f64> = (0..length).map(|i| i as f64).collect();
+                    let line =
+                        |row: usize| (0..length + 3).map(move |i| i as f64 + row as f64 - 2.0);
+                    let matrix: Vec<f64> = (0..count).flat_map(line).collect();
+                    let mut out = vec![f64::NAN; count];
+                    at(level, || {
+                        vectorized(
+                            #[inline(always)]
+                            || dot_lines(&a, &matrix, length + 3, 2, &mut out),
+                        );
+                    });
+                    for (row, dot) in out.into_iter().enumerate() {
+                        let numbers = length * (length - 1) / 2;
+                        let squares = numbers * (2 * length - 1) / 3;
+                        assert_eq!(dot, (squares + row * numbers) as f64, "{count} {length} {row}");
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,6 +1,6 @@
 //! Rows of features, dense or sparse, behind one type.
 
-use crate::kernels::{dot, vectorized};
+use crate::kernels::{dot_lines, vectorized};
 use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul};
 use thiserror::Error;
 
@@ -230,12 +230,7 @@ impl Rows {
             Storage::Dense(values) => {
                 vectorized(
                     #[inline(always)]
-                    || {
-                        let rows = values[first * self.width..].chunks_exact(self.width);
-                        for (row, fitted) in rows.zip(fitted) {
-                            *fitted = dot(row, b);
-                        }
-                    },
+                    || dot_lines(b, &values[first * self.width..], self.width, 0, fitted),
                 );
                 self.products(first, block, columns, products);
             }

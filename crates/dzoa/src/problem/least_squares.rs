@@ -68,6 +68,7 @@ impl LeastSquares {
     #[inline(always)]
     fn small_products(&self, directions: &Directions, out: &mut [f64]) {
         let count = directions.count();
+        // AVX-512 has registers for sums twice as wide.
         if count >= 2 * LANES && level() == Level::Avx512 {
             self.tiles::<{ 2 * LANES }>(directions, out);
         } else {
