@@ -225,3 +225,29 @@ fn the_quotients_of_f_k_are_differences_of_its_values_in_every_shape() {
         }
     }
 }
+
+#[test]
+fn the_sum_of_a_loss_is_that_of_its_values_on_every_level() {
+    for loss in losses() {
+        for samples in [0, 1, 8, 37] {
+            for scale in [1e-9, 1.0, 30.0, 800.0, f64::INFINITY] {
+                let fitted: Vec<f64> = values(1, samples).iter().map(|z| scale * z).collect();
+                let targets: Vec<f64> = values(2, samples).iter().map(|y| y.signum()).collect();
+                // No value is negative: nothing cancels.
+                let pairs = fitted.iter().zip(&targets);
+                let sum: f64 = pairs.map(|(z, y)| loss.value(*z, *y)).sum();
+                let sums = Level::available()
+                    .into_iter()
+                    .map(|level| at(level, || loss.sum(&fitted, &targets)));
+                let sums: Vec<f64> = sums.collect();
+                assert!(sums.windows(2).all(|pair| pair[0].to_bits() == pair[1].to_bits()));
+                let near = (sums[0] - sum).abs() <= 1e-15 * (8.0 + samples as f64) * sum;
+                assert!(
+                    near || sums[0] == sum || (sum.is_nan() && sums[0].is_nan()),
+                    "{} {scale}: {sums:?}, not {sum}",
+                    loss.name()
+                );
+            }
+        }
+    }
+}

@@ -216,6 +216,19 @@ impl Rows {
         }
     }
 
+    /// `out = X b`, for as many rows from `first` on as there is room for.
+    pub fn times(&self, first: usize, b: &[f64], out: &mut [f64]) {
+        match &self.storage {
+            Storage::Dense(values) => vectorized(
+                #[inline(always)]
+                || dot_lines(b, &values[first * self.width..], self.width, 0, out),
+            ),
+            Storage::Sparse { .. } => {
+                out.iter_mut().zip(first..).for_each(|(out, row)| *out = self.dot(row, b));
+            }
+        }
+    }
+
     /// `fitted = X b` and [`Rows::products`], for as many rows from `first` on as there is room for.
     pub fn project(
         &self,
@@ -227,11 +240,8 @@ impl Rows {
     ) {
         let columns = block.len() / self.width;
         match &self.storage {
-            Storage::Dense(values) => {
-                vectorized(
-                    #[inline(always)]
-                    || dot_lines(b, &values[first * self.width..], self.width, 0, fitted),
-                );
+            Storage::Dense(_) => {
+                self.times(first, b, fitted);
                 self.products(first, block, columns, products);
             }
             // Row by row: while one sum of few entries waits for itself, the products go on.

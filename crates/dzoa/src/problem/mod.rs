@@ -101,16 +101,22 @@ impl Problem {
     #[doc(alias = "sim1")]
     pub fn value(&self, b: &[f64]) -> f64 {
         let data: f64 = (0..self.agents.len())
-            .map(|k| {
-                let samples = &self.agents[k];
-                let sum: f64 = (0..samples.count())
-                    .map(|i| self.loss.value(samples.rows.dot(i, b), samples.targets[i]))
-                    .sum();
-                self.sample_weight(k) * sum
-            })
+            .map(|k| self.sample_weight(k) * total_loss(&self.agents[k], &*self.loss, b))
             .sum();
         data + self.penalty(self.eta).value(b)
     }
+}
+
+/// `sum_i loss(x_i'b, y_i)`.
+fn total_loss(samples: &Samples, loss: &dyn Loss, b: &[f64]) -> f64 {
+    let Samples { rows, targets } = samples;
+    let mut fitted = [0.0; TILE];
+    let tiles = targets.chunks(TILE).enumerate().map(|(tile, targets)| {
+        let fitted = &mut fitted[..targets.len()];
+        rows.times(tile * TILE, b, fitted);
+        loss.sum(fitted, targets)
+    });
+    tiles.sum()
 }
 
 /// A question to an objective: how does it change from `b + u1 nu1_j` along `u2 nu2_j`, for every j?
@@ -213,10 +219,7 @@ impl Objective for EmpiricalRisk {
     }
 
     fn value(&self, b: &[f64]) -> f64 {
-        let Samples { rows, targets } = &*self.samples;
-        let sum: f64 =
-            (0..targets.len()).map(|i| self.loss.value(rows.dot(i, b), targets[i])).sum();
-        self.weight * sum
+        self.weight * total_loss(&self.samples, &*self.loss, b)
     }
 
     fn shortest_step(&self, _b: &[f64]) -> f64 {

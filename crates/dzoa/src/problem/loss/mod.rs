@@ -53,6 +53,11 @@ pub trait Loss: Send + Sync + fmt::Debug {
     /// `loss(z, y)`.
     fn value(&self, z: f64, y: f64) -> f64;
 
+    /// `sum_i loss(z_i, y_i)`.
+    fn sum(&self, fitted: &[f64], targets: &[f64]) -> f64 {
+        fitted.iter().zip(targets).map(|(z, y)| self.value(*z, *y)).sum()
+    }
+
     /// `loss(z + step, y) - loss(z, y)`, computed without subtracting two nearly equal numbers.
     fn difference(&self, z: f64, step: f64, y: f64) -> f64;
 
