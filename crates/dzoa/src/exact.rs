@@ -160,7 +160,7 @@ impl Exact {
             let kappa = weight * self.norms_squared[i] * shrink;
             let z = samples.rows.dot(i, &b);
             let dual = if kappa > 0.0 {
-                loss.dual_prox(z + kappa * self.duals[i], kappa, y)
+                loss.next_dual(z, self.duals[i], kappa, y)
             } else {
                 loss.slope(z, y)
             };

@@ -110,6 +110,11 @@ proptest! {
             let a = loss.dual_prox(w, kappa, y);
             // a is a subgradient at the prox w - kappa a.
             prop_assert!(loss.fenchel_gap(w - kappa * a, a, y) <= 1e-12, "{}", loss.name());
+            // From the slope of any last step, near or far.
+            for last in [loss.slope(w, y), loss.slope(-3.0 * w, y), a, 0.0] {
+                let next = loss.next_dual(w - kappa * last, last, kappa, y);
+                prop_assert!(loss.fenchel_gap(w - kappa * next, next, y) <= 1e-12, "{}", loss.name());
+            }
         }
     }
 

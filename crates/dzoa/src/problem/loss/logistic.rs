@@ -86,6 +86,35 @@ impl<const SHORT_SHIFTS: bool> Terms for Midpoints<'_, SHORT_SHIFTS> {
     }
 }
 
+/// `sigmoid(-v)` at the margin v of the prox, which solves `v - kappa sigmoid(-v) = target`. Newton's method inside a bracket,
+/// with a bisection wherever it leaves that or does not halve the residual (it can cycle).
+fn prox_slope(target: f64, kappa: f64, start: f64) -> f64 {
+    let (mut low, mut high) = (target, target + kappa);
+    let mut v = start.max(low).min(high);
+    let mut last = f64::INFINITY;
+    for _ in 0..100 {
+        let p = sigmoid(-v);
+        let excess = v - kappa * p - target;
+        if excess > 0.0 {
+            high = v;
+        } else {
+            low = v;
+        }
+        let newton = v - excess / (1.0 + kappa * p * (1.0 - p));
+        // The next step is at most half the square of this one long (the second derivative is at most the first), and
+        // the sigmoid changes by less than that of itself.
+        let step = newton - v;
+        if step * step <= f64::EPSILON || step.abs() <= f64::EPSILON * v.abs() {
+            v = newton.max(low).min(high);
+            break;
+        }
+        let trusted = newton >= low && newton <= high && excess.abs() <= 0.5 * last;
+        let next = if trusted { newton } else { 0.5 * (low + high) };
+        (v, last) = (next, excess.abs());
+    }
+    sigmoid(-v)
+}
+
 impl Loss for Logistic {
     fn name(&self) -> &'static str {
         "logistic"
@@ -175,33 +204,11 @@ impl Loss for Logistic {
     }
 
     fn dual_prox(&self, w: f64, kappa: f64, y: f64) -> f64 {
-        // The margin v of the prox solves v - kappa sigmoid(-v) = y w. Newton inside a bracket, with a
-        // bisection wherever Newton leaves it or does not halve the residual (it can cycle).
-        let target = y * w;
-        let (mut low, mut high) = (target, target + kappa);
-        let mut v = target + 0.5 * kappa;
-        let mut last = f64::INFINITY;
-        for _ in 0..100 {
-            let p = sigmoid(-v);
-            let excess = v - kappa * p - target;
-            if excess > 0.0 {
-                high = v;
-            } else {
-                low = v;
-            }
-            let newton = v - excess / (1.0 + kappa * p * (1.0 - p));
-            // The next step is at most half the square of this one long (the second derivative is at most the first), and
-            // the sigmoid changes by less than that of itself.
-            let step = newton - v;
-            if step * step <= f64::EPSILON || step.abs() <= f64::EPSILON * v.abs() {
-                v = newton.max(low).min(high);
-                break;
-            }
-            let trusted = newton >= low && newton <= high && excess.abs() <= 0.5 * last;
-            let next = if trusted { newton } else { 0.5 * (low + high) };
-            (v, last) = (next, excess.abs());
-        }
-        -y * sigmoid(-v)
+        -y * prox_slope(y * w, kappa, y * w + 0.5 * kappa)
+    }
+
+    fn next_dual(&self, z: f64, a: f64, kappa: f64, y: f64) -> f64 {
+        -y * prox_slope(y * (z + kappa * a), kappa, y * z)
     }
 
     fn fenchel_gap(&self, z: f64, a: f64, y: f64) -> f64 {

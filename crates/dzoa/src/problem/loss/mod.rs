@@ -87,6 +87,12 @@ pub trait Loss: Send + Sync + fmt::Debug {
     /// The dual step of the exact solver: the slope at `prox_{kappa loss}(w)`, for `kappa > 0`.
     fn dual_prox(&self, w: f64, kappa: f64, y: f64) -> f64;
 
+    /// The same for `w = z + kappa a` with the slope `a` of the last step: where little has changed since, it is near, and
+    /// a loss that has to search can start there.
+    fn next_dual(&self, z: f64, a: f64, kappa: f64, y: f64) -> f64 {
+        self.dual_prox(z + kappa * a, kappa, y)
+    }
+
     /// `loss(z) + loss*(a) - a z >= 0` for a slope `a`, without cancellation: zero exactly where `a`
     /// is a subgradient at `z`.
     fn fenchel_gap(&self, z: f64, a: f64, y: f64) -> f64;
