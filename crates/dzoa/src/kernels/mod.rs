@@ -129,6 +129,33 @@ impl<R, F: FnOnce() -> R> NullaryFnOnce for Body<F> {
     }
 }
 
+/// Numbers from the start of a cache line on: a vector that lies in two of them takes longer.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Aligned {
+    place: Range<usize>,
+    values: Vec<f64>,
+}
+
+impl Aligned {
+    /// Makes room for so many; what they are is open.
+    pub fn resize(&mut self, count: usize) {
+        const LINE: usize = 64;
+        const SPARE: usize = LINE / size_of::<f64>() - 1;
+        self.values.resize(count + SPARE, 0.0);
+        let start = self.values.as_ptr().align_offset(LINE).min(SPARE);
+        self.place = start..start + count;
+    }
+
+    #[inline(always)]
+    pub fn slice(&self) -> &[f64] {
+        &self.values[self.place.clone()]
+    }
+
+    pub fn slice_mut(&mut self) -> &mut [f64] {
+        &mut self.values[self.place.clone()]
+    }
+}
+
 /// Numbers that one loop over vectors takes at a time.
 pub(crate) const LANES: usize = 8;
 

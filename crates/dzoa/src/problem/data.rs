@@ -1,5 +1,6 @@
 //! Rows of features, dense or sparse, behind one type.
 
+use super::sparse::{Sparse, Table};
 use crate::kernels::{dot_lines, vectorized};
 use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul};
 use thiserror::Error;
@@ -56,7 +57,15 @@ pub struct Rows {
 #[derive(Clone, Debug, PartialEq)]
 enum Storage {
     Dense(Vec<f64>),
-    Sparse { starts: Vec<usize>, columns: Vec<u32>, values: Vec<f64> },
+    Sparse(Sparse),
+}
+
+/// A point b and a block of vectors, made ready for their products with rows.
+#[derive(Clone, Copy, Debug)]
+pub struct Prepared<'a> {
+    point: &'a [f64],
+    block: &'a [f64],
+    table: &'a Table,
 }
 
 impl Rows {
@@ -88,26 +97,8 @@ impl Rows {
         if width == 0 {
             return Err(DataError::NoColumns);
         }
-        let (mut starts, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
-        for (row, mut entries) in rows.into_iter().enumerate() {
-            entries.sort_by_key(|&(column, _)| column);
-            for (column, value) in entries {
-                if column >= width || u32::try_from(column).is_err() {
-                    return Err(DataError::OutOfRange { row, column, width });
-                }
-                if !value.is_finite() {
-                    return Err(DataError::NonFinite { row });
-                }
-                columns.push(column as u32);
-                values.push(value);
-            }
-            starts.push(values.len());
-        }
-        Ok(Self {
-            count: starts.len() - 1,
-            width,
-            storage: Storage::Sparse { starts, columns, values },
-        })
+        let rows = Sparse::new(width, rows)?;
+        Ok(Self { count: rows.count(), width, storage: Storage::Sparse(rows) })
     }
 
     /// Number of rows.
@@ -122,13 +113,14 @@ impl Rows {
 
     /// Whether the rows are stored sparse.
     pub fn is_sparse(&self) -> bool {
-        matches!(self.storage, Storage::Sparse { .. })
+        matches!(self.storage, Storage::Sparse(_))
     }
 
     /// Stored entries: all of them, or the non-zeros.
     pub fn stored(&self) -> usize {
         match &self.storage {
-            Storage::Dense(values) | Storage::Sparse { values, .. } => values.len(),
+            Storage::Dense(values) => values.len(),
+            Storage::Sparse(rows) => rows.stored(),
         }
     }
 
@@ -140,11 +132,8 @@ impl Rows {
                 let row = &values[row * self.width..][..self.width];
                 row.iter().enumerate().for_each(|(column, &value)| visit(column, value));
             }
-            Storage::Sparse { starts, columns, values } => {
-                let range = starts[row]..starts[row + 1];
-                for (&column, &value) in columns[range.clone()].iter().zip(&values[range]) {
-                    visit(column as usize, value);
-                }
+            Storage::Sparse(rows) => {
+                rows.row(row).for_each(|(column, value)| visit(column as usize, value));
             }
         }
     }
@@ -179,7 +168,7 @@ impl Rows {
                 let out = MatMut::from_row_major_slice_mut(&mut gram, self.width, self.width);
                 matmul(out, Accum::Replace, rows.transpose(), rows, 1.0, Par::Seq);
             }
-            Storage::Sparse { .. } => (0..self.count).for_each(|row| {
+            Storage::Sparse(_) => (0..self.count).for_each(|row| {
                 self.visit(row, |p, value| {
                     let line = &mut gram[p * self.width..][..self.width];
                     self.visit(row, |q, other| line[q] += value * other);
@@ -189,33 +178,6 @@ impl Rows {
         gram
     }
 
-    /// `out = X block` for a block of `columns` vectors stored feature by feature
-    /// (`block[p * columns + c]`), and for as many rows from `first` on as `out` has room for;
-    /// `out[row * columns + c]`.
-    ///
-    /// This is the one product of an inner step. Directions lie next to each other so that dense and
-    /// sparse rows, the losses and the regularisers all run along contiguous memory.
-    pub fn products(&self, first: usize, block: &[f64], columns: usize, out: &mut [f64]) {
-        match &self.storage {
-            Storage::Dense(values) => {
-                let count = out.len() / columns;
-                let values = &values[first * self.width..][..count * self.width];
-                matmul(
-                    MatMut::from_row_major_slice_mut(out, count, columns),
-                    Accum::Replace,
-                    MatRef::from_row_major_slice(values, count, self.width),
-                    MatRef::from_row_major_slice(block, self.width, columns),
-                    1.0,
-                    // Agents and tiles of rows run in parallel; a product inside one of them stays on its core.
-                    Par::Seq,
-                );
-            }
-            Storage::Sparse { starts, columns: indices, values } => {
-                sparse_products((starts, indices, values), first, block, columns, out, |_| {});
-            }
-        }
-    }
-
     /// `out = X b`, for as many rows from `first` on as there is room for.
     pub fn times(&self, first: usize, b: &[f64], out: &mut [f64]) {
         match &self.storage {
@@ -223,37 +185,58 @@ impl Rows {
                 #[inline(always)]
                 || dot_lines(b, &values[first * self.width..], self.width, 0, out),
             ),
-            Storage::Sparse { .. } => {
+            Storage::Sparse(_) => {
                 out.iter_mut().zip(first..).for_each(|(out, row)| *out = self.dot(row, b));
             }
         }
     }
 
-    /// `fitted = X b` and [`Rows::products`], for as many rows from `first` on as there is room for.
+    /// Makes a point b and a block of vectors, stored feature by feature (`block[p * columns + c]`), ready for
+    /// products with these rows. What many sparse rows share is added up here, once.
+    pub fn prepare<'a>(
+        &self,
+        point: &'a [f64],
+        block: &'a [f64],
+        table: &'a mut Table,
+    ) -> Prepared<'a> {
+        if let Storage::Sparse(rows) = &self.storage {
+            rows.prepare(point, block, table);
+        }
+        Prepared { point, block, table }
+    }
+
+    /// `fitted = X b`, and `products = X block` (`products[row * columns + c]`, and more behind it), for as many rows from
+    /// `first` on as `fitted` has room for.
+    ///
+    /// This is the one product of an inner step. Directions lie next to each other so that dense and
+    /// sparse rows, the losses and the regularisers all run along contiguous memory.
     pub fn project(
         &self,
         first: usize,
-        b: &[f64],
-        block: &[f64],
+        prepared: &Prepared<'_>,
         fitted: &mut [f64],
-        products: &mut [f64],
+        products: &mut Vec<f64>,
     ) {
-        let columns = block.len() / self.width;
         match &self.storage {
-            Storage::Dense(_) => {
-                self.times(first, b, fitted);
-                self.products(first, block, columns, products);
+            Storage::Dense(values) => {
+                self.times(first, prepared.point, fitted);
+                let (count, columns) = (fitted.len(), prepared.block.len() / self.width);
+                products.resize(count * columns, 0.0);
+                matmul(
+                    MatMut::from_row_major_slice_mut(products, count, columns),
+                    Accum::Replace,
+                    MatRef::from_row_major_slice(
+                        &values[first * self.width..][..count * self.width],
+                        count,
+                        self.width,
+                    ),
+                    MatRef::from_row_major_slice(prepared.block, self.width, columns),
+                    1.0,
+                    // Agents and tiles of rows run in parallel; a product inside one of them stays on its core.
+                    Par::Seq,
+                );
             }
-            // Row by row: while one sum of few entries waits for itself, the products go on.
-            Storage::Sparse { starts, columns: indices, values } => sparse_products(
-                (starts, indices, values),
-                first,
-                block,
-                columns,
-                products,
-                #[inline(always)]
-                |row| fitted[row - first] = self.dot(row, b),
-            ),
+            Storage::Sparse(rows) => rows.project(first, prepared.table, fitted, products),
         }
     }
 
@@ -266,16 +249,7 @@ impl Rows {
                     .copied()
                     .collect(),
             ),
-            Storage::Sparse { starts, columns, values } => {
-                let (mut new_starts, mut new_columns, mut new_values) = (vec![0], vec![], vec![]);
-                for &row in rows {
-                    let range = starts[row]..starts[row + 1];
-                    new_columns.extend_from_slice(&columns[range.clone()]);
-                    new_values.extend_from_slice(&values[range]);
-                    new_starts.push(new_values.len());
-                }
-                Storage::Sparse { starts: new_starts, columns: new_columns, values: new_values }
-            }
+            Storage::Sparse(sparse) => Storage::Sparse(sparse.select(rows)),
         };
         Self { count: rows.len(), width: self.width, storage }
     }
@@ -314,17 +288,7 @@ impl Rows {
                     .flat_map(|row| row.iter().copied().chain([1.0]))
                     .collect(),
             ),
-            Storage::Sparse { starts, columns, values } => {
-                let (mut new_starts, mut new_columns, mut new_values) = (vec![0], vec![], vec![]);
-                for row in starts.windows(2) {
-                    new_columns.extend_from_slice(&columns[row[0]..row[1]]);
-                    new_values.extend_from_slice(&values[row[0]..row[1]]);
-                    new_columns.push(self.width as u32);
-                    new_values.push(1.0);
-                    new_starts.push(new_values.len());
-                }
-                Storage::Sparse { starts: new_starts, columns: new_columns, values: new_values }
-            }
+            Storage::Sparse(rows) => Storage::Sparse(rows.with_column(self.width as u32, 1.0)),
         };
         Self { count: self.count, width, storage }
     }
@@ -334,75 +298,14 @@ impl Rows {
         for row in 0..self.count {
             let norm = self.norm_squared(row).sqrt();
             if norm > 1.0 {
-                let range = match &self.storage {
-                    Storage::Dense(_) => row * self.width..(row + 1) * self.width,
-                    Storage::Sparse { starts, .. } => starts[row]..starts[row + 1],
+                let values = match &mut self.storage {
+                    Storage::Dense(values) => &mut values[row * self.width..][..self.width],
+                    Storage::Sparse(rows) => rows.values_mut(row),
                 };
-                let (Storage::Dense(values) | Storage::Sparse { values, .. }) = &mut self.storage;
-                values[range].iter_mut().for_each(|value| *value /= norm);
+                values.iter_mut().for_each(|value| *value /= norm);
             }
         }
         self
-    }
-}
-
-/// The products of sparse rows (starts, columns, values), and whatever else there is to do `beside` each of them.
-fn sparse_products(
-    (starts, indices, values): (&[usize], &[u32], &[f64]),
-    first: usize,
-    block: &[f64],
-    columns: usize,
-    out: &mut [f64],
-    mut beside: impl FnMut(usize),
-) {
-    vectorized(
-        #[inline(always)]
-        || {
-            for (row, out) in (first..).zip(out.chunks_exact_mut(columns)) {
-                let range = starts[row]..starts[row + 1];
-                beside(row);
-                sparse_times(&indices[range.clone()], &values[range], block, out);
-            }
-        },
-    );
-}
-
-/// `out = x' block` for one sparse row.
-#[inline(always)]
-fn sparse_times(indices: &[u32], values: &[f64], block: &[f64], out: &mut [f64]) {
-    match out.len() {
-        32.. => wide_sparse_times::<32>(indices, values, block, out),
-        8.. => wide_sparse_times::<8>(indices, values, block, out),
-        columns => {
-            out.fill(0.0);
-            for (&p, &value) in indices.iter().zip(values) {
-                let line = &block[p as usize * columns..][..columns];
-                out.iter_mut().zip(line).for_each(|(out, nu)| *out = value.mul_add(*nu, *out));
-            }
-        }
-    }
-}
-
-/// So many columns at a time stay in registers over all entries of the row; the last ones are moved back so that they
-/// fit.
-#[inline(always)]
-fn wide_sparse_times<const WIDTH: usize>(
-    indices: &[u32],
-    values: &[f64],
-    block: &[f64],
-    out: &mut [f64],
-) {
-    let columns = out.len();
-    for from in (0..columns).step_by(WIDTH) {
-        let from = from.min(columns - WIDTH);
-        let mut sums = [0.0f64; WIDTH];
-        for (&p, &value) in indices.iter().zip(values) {
-            let line = &block[p as usize * columns + from..][..WIDTH];
-            for lane in 0..WIDTH {
-                sums[lane] = value.mul_add(line[lane], sums[lane]);
-            }
-        }
-        out[from..from + WIDTH].copy_from_slice(&sums);
     }
 }
 

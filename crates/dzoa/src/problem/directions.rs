@@ -1,6 +1,6 @@
 //! The directions of an inner step, and two ways to make fewer of them do.
 
-use crate::kernels::{dot, vectorized};
+use crate::kernels::{Aligned, dot, vectorized};
 use std::ops::Range;
 
 /// A batch of directions `nu1_j, nu2_j`, feature by feature: the J values of `nu1` for feature p,
@@ -8,23 +8,14 @@ use std::ops::Range;
 #[derive(Clone, Debug, Default)]
 pub struct Directions {
     count: usize,
-    /// Their place among the values, from the start of a cache line on: a vector that lies in two of them takes longer.
-    place: Range<usize>,
-    values: Vec<f64>,
+    values: Aligned,
 }
-
-/// Bytes of a cache line.
-const LINE: usize = 64;
 
 impl Directions {
     /// Makes room for J directions in P dimensions.
     pub fn resize(&mut self, features: usize, count: usize) {
-        const SPARE: usize = LINE / size_of::<f64>() - 1;
-        let size = features * 2 * count;
         self.count = count;
-        self.values.resize(size + SPARE, 0.0);
-        let start = self.values.as_ptr().align_offset(LINE).min(SPARE);
-        self.place = start..start + size;
+        self.values.resize(features * 2 * count);
     }
 
     /// J.
@@ -34,13 +25,13 @@ impl Directions {
 
     /// All values, to be filled.
     pub fn values_mut(&mut self) -> &mut [f64] {
-        &mut self.values[self.place.clone()]
+        self.values.slice_mut()
     }
 
     /// All values as a block of 2 J columns.
     #[inline(always)]
     pub fn block(&self) -> &[f64] {
-        &self.values[self.place.clone()]
+        self.values.slice()
     }
 
     /// `(nu1_j[p])_j` and `(nu2_j[p])_j`.

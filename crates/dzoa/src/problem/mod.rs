@@ -8,13 +8,15 @@ pub mod least_squares;
 pub mod loss;
 pub mod partition;
 pub mod regularizer;
+mod sparse;
 pub mod synthetic;
 
 pub use black_box::{BlackBox, Failure, Limits, Oracle, OracleError, Points};
 pub use closed::Closed;
 pub use directions::Directions;
+pub use sparse::Table;
 
-use data::Samples;
+use data::{Prepared, Samples};
 use least_squares::LeastSquares;
 use loss::{Batch, Epigraph, Loss};
 use rayon::prelude::*;
@@ -139,6 +141,8 @@ pub struct Scratch {
     products: Vec<f64>,
     here: Vec<f64>,
     there: Vec<f64>,
+    /// What sparse rows share.
+    table: Table,
     /// J sums for every tile of rows.
     tiles: Vec<f64>,
     /// Buffers of threads that share the rows.
@@ -230,23 +234,25 @@ impl Objective for EmpiricalRisk {
         let count = out.len();
         let tiles = self.samples.count().div_ceil(TILE);
         let mut sums = std::mem::take(&mut scratch.tiles);
+        let mut table = std::mem::take(&mut scratch.table);
         sums.resize(tiles * count, 0.0);
+        let prepared = self.prepare(probe, &mut table);
         let threads = self.threads(count).min(tiles);
         if threads > 1 {
             let share = tiles.div_ceil(threads);
             scratch.helpers.resize_with(threads, Scratch::default);
             let shares = sums.par_chunks_mut(share * count).zip(&mut scratch.helpers);
             shares.enumerate().for_each(|(thread, (sums, scratch))| {
-                self.tiles(probe, thread * share, scratch, sums);
+                self.tiles(probe, &prepared, thread * share, scratch, sums);
             });
         } else {
-            self.tiles(probe, 0, scratch, &mut sums);
+            self.tiles(probe, &prepared, 0, scratch, &mut sums);
         }
         out.fill(0.0);
         for sums in sums.chunks_exact(count) {
             out.iter_mut().zip(sums).for_each(|(out, sum)| *out += sum);
         }
-        scratch.tiles = sums;
+        (scratch.tiles, scratch.table) = (sums, table);
         out.iter_mut().for_each(|out| *out *= self.weight / probe.u2);
     }
 }
@@ -277,6 +283,7 @@ impl EmpiricalRisk {
     fn project<'a>(
         &'a self,
         probe: &Probe<'_>,
+        prepared: &Prepared<'_>,
         tile: usize,
         fitted: &'a mut Vec<f64>,
         products: &'a mut Vec<f64>,
@@ -286,17 +293,29 @@ impl EmpiricalRisk {
         let first = tile * TILE;
         let targets = &targets[first..targets.len().min(first + TILE)];
         fitted.resize(targets.len(), 0.0);
-        products.resize(targets.len() * columns, 0.0);
-        rows.project(first, probe.point, probe.directions.block(), fitted, products);
+        rows.project(first, prepared, fitted, products);
+        let products = &products[..targets.len() * columns];
         Batch { fitted, targets, products, u1: probe.u1, u2: probe.u2 }
     }
 
+    /// What all tiles need.
+    fn prepare<'a>(&self, probe: &Probe<'a>, table: &'a mut Table) -> Prepared<'a> {
+        self.samples.rows.prepare(probe.point, probe.directions.block(), table)
+    }
+
     /// The sums of differences of as many tiles from `first` on as there is room for.
-    fn tiles(&self, probe: &Probe<'_>, first: usize, scratch: &mut Scratch, sums: &mut [f64]) {
+    fn tiles(
+        &self,
+        probe: &Probe<'_>,
+        prepared: &Prepared<'_>,
+        first: usize,
+        scratch: &mut Scratch,
+        sums: &mut [f64],
+    ) {
         let count = probe.directions.count();
         let Scratch { fitted, products, .. } = scratch;
         for (tile, sums) in (first..).zip(sums.chunks_exact_mut(count)) {
-            self.loss.differences(&self.project(probe, tile, fitted, products), sums);
+            self.loss.differences(&self.project(probe, prepared, tile, fitted, products), sums);
         }
     }
 
@@ -327,11 +346,12 @@ impl PerSample for EmpiricalRisk {
     ) -> u64 {
         let mut sum = ClippedSum::new(clip, self.samples.count());
         let count = probe.directions.count();
-        let Scratch { fitted, products, here, .. } = scratch;
+        let Scratch { fitted, products, here, table, .. } = scratch;
+        let prepared = self.prepare(probe, table);
         here.resize(count, 0.0);
         out.fill(0.0);
         for tile in 0..self.samples.count().div_ceil(TILE) {
-            let batch = self.project(probe, tile, fitted, products);
+            let batch = self.project(probe, &prepared, tile, fitted, products);
             for (i, products) in batch.products.chunks_exact(2 * count).enumerate() {
                 let (fitted, targets) = (&batch.fitted[i..=i], &batch.targets[i..=i]);
                 let sample = Batch { fitted, targets, products, ..batch };
