@@ -1,5 +1,6 @@
 use super::{Batch, Epigraph, Loss, Sample, Targets};
 use crate::kernels::{LANES, Terms, add_terms, elementary, lanes, vectorized};
+use std::sync::LazyLock;
 
 /// `log(1 + exp(-y z))` with targets -1 and +1: logistic regression. c1 = 1.
 #[derive(Clone, Copy, Debug, Default)]
@@ -39,8 +40,6 @@ fn fast_difference(z: f64, step: f64, y: f64) -> f64 {
 const SHORT_STEP: f64 = 1.0 / 64.0;
 /// Shifts that leave exponentials within the range of numbers.
 const LONGEST_SHIFT: f64 = 100.0;
-/// Shifts whose exponential needs no powers of two.
-const SHORT_SHIFT: f64 = 0.3465;
 
 /// The differences for short steps, from the derivatives at the middle of each. With `h = -y step` and
 /// `q = 1/(1 + exp(y z))` there,
@@ -48,12 +47,12 @@ const SHORT_SHIFT: f64 = 0.3465;
 /// `loss(z + step/2) - loss(z - step/2) = h q [1 + (1 - q)(1 - 2 q) h^2 (1/24 + (1 - 12 q (1 - q)) h^2/1920 + ...)]`,
 ///
 /// and what follows is below 5e-17 of it.
-struct Midpoints<'a, const SHORT_SHIFTS: bool> {
+struct Midpoints<'a> {
     batch: &'a Batch<'a>,
     count: usize,
 }
 
-impl<const SHORT_SHIFTS: bool> Terms for Midpoints<'_, SHORT_SHIFTS> {
+impl Terms for Midpoints<'_> {
     // In three stages: in one, each number would wait for the whole chain of those before it.
     #[inline(always)]
     fn add<const W: usize>(&self, i: usize, j: usize, sums: &mut [f64; W]) {
@@ -62,16 +61,10 @@ impl<const SHORT_SHIFTS: bool> Terms for Midpoints<'_, SHORT_SHIFTS> {
         let (u1, u2) = (y * self.batch.u1, y * self.batch.u2);
         // So far out the loss has vanished, or is a line.
         let margin = (y * fitted).clamp(-600.0, 600.0);
-        // All directions share the larger part of exp(y z).
-        let shared = if SHORT_SHIFTS { elementary::exp(margin) } else { 0.0 };
         let mut slopes = [0.0; W];
         for lane in 0..W {
             let shift = (0.5 * u2).mul_add(second[lane], u1 * first[lane]);
-            slopes[lane] = if SHORT_SHIFTS {
-                shared.mul_add(elementary::short_exp_m1(shift), shared)
-            } else {
-                elementary::exp_rounded(margin + shift)
-            };
+            slopes[lane] = elementary::exp_rounded(margin + shift);
         }
         for slope in &mut slopes {
             *slope = 1.0 / (1.0 + *slope);
@@ -82,6 +75,109 @@ impl<const SHORT_SHIFTS: bool> Terms for Midpoints<'_, SHORT_SHIFTS> {
             let fifth = (q * rest).mul_add(-12.0 / 1920.0, 1.0 / 1920.0);
             let bend = rest * (rest - q) * square * square.mul_add(fifth, 1.0 / 24.0);
             sums[lane] += (h * q).mul_add(bend, h * q);
+        }
+    }
+}
+
+/// The same for shifts that are short, too, and predictions that are not far out. All directions share the prediction of a
+/// row, so that `-y q` along them is one polynomial for each row, from a table: nothing but products and sums is left to do.
+struct Series<'a, const N: usize, const BEND: bool> {
+    batch: &'a Batch<'a>,
+    count: usize,
+    slopes: &'a Slopes<N>,
+}
+
+/// Polynomials with N coefficients for the slope `-y q(z)`, around the middles of cells: of each for y = -1, then for y = 1.
+struct Slopes<const N: usize>(Vec<[f64; N]>);
+
+/// Cells from one whole number to the next.
+const CELLS: f64 = 32.0;
+/// Predictions up to here have cells.
+const EDGE: f64 = 16.0;
+/// Steps of which only the first bend counts: the next would be 5e-17 of the slope.
+const BENT_STEP: f64 = 5e-4;
+/// Steps without one.
+const STRAIGHT_STEP: f64 = 7e-8;
+/// How far from the middle of a cell the polynomials go that are within 6e-17 of the slope, with 10 and with 14 coefficients.
+const NEAR: f64 = 0.15;
+const FAR: f64 = 0.40;
+
+static NEAR_SLOPES: LazyLock<Slopes<10>> = LazyLock::new(|| Slopes::new(NEAR));
+static FAR_SLOPES: LazyLock<Slopes<14>> = LazyLock::new(|| Slopes::new(FAR));
+
+impl<const N: usize> Slopes<N> {
+    fn new(reach: f64) -> Self {
+        let cells = 0..=(2.0 * EDGE * CELLS) as usize;
+        Self(
+            cells
+                .flat_map(|cell| [-1.0, 1.0].map(|y| Self::around(middle(cell), y, reach)))
+                .collect(),
+        )
+    }
+
+    /// Taylor's series up to a power beyond which nothing counts, whose last terms are then spread over the others by
+    /// Chebyshev's polynomials: of all with the same first coefficient, T_n stays nearest to zero within the reach.
+    fn around(z: f64, y: f64, reach: f64) -> [f64; N] {
+        let mut taylor = vec![sigmoid(-y * z)];
+        for k in 0..2 * N {
+            // q' = -q (1 - q), term by term.
+            let square: f64 = (0..=k).map(|i| taylor[i] * taylor[k - i]).sum();
+            taylor.push((square - taylor[k]) / (k + 1) as f64);
+        }
+        for n in (N..taylor.len()).rev() {
+            let mut factor = taylor[n];
+            for j in 0..n / 2 {
+                let (falling, rising) = ((n - 2 * j) * (n - 2 * j - 1), 4 * (j + 1) * (n - j - 1));
+                factor *= -(falling as f64) / rising as f64 * reach * reach;
+                taylor[n - 2 * j - 2] -= factor;
+            }
+        }
+        let mut sign = -y;
+        std::array::from_fn(|k| {
+            let coefficient = sign * taylor[k];
+            sign *= y;
+            coefficient
+        })
+    }
+
+    /// The differences of a batch.
+    #[inline(always)]
+    fn sum<const BEND: bool>(&self, batch: &Batch<'_>, out: &mut [f64]) {
+        let (samples, count) = (0..batch.fitted.len(), out.len());
+        let series = Series::<N, BEND> { batch, count, slopes: self };
+        add_terms::<{ 2 * LANES }>(out, samples, &series);
+        out.iter_mut().for_each(|out| *out *= batch.u2);
+    }
+}
+
+/// The middle of a cell.
+#[inline(always)]
+fn middle(cell: usize) -> f64 {
+    cell as f64 / CELLS - EDGE
+}
+
+impl<const N: usize, const BEND: bool> Terms for Series<'_, N, BEND> {
+    #[inline(always)]
+    fn add<const W: usize>(&self, i: usize, j: usize, sums: &mut [f64; W]) {
+        let Batch { u1, u2, .. } = *self.batch;
+        let Sample { fitted, target: y, first, second } = self.batch.sample(i, self.count);
+        let (first, second): ([f64; W], [f64; W]) = (lanes(first, j), lanes(second, j));
+        let cell = (fitted + EDGE).mul_add(CELLS, 0.5) as usize;
+        let offset = fitted - middle(cell);
+        let coefficients = &self.slopes.0[2 * cell + usize::from(y > 0.0)];
+        let cubic = u2 * u2 / 24.0;
+        for lane in 0..W {
+            let shift = (0.5 * u2).mul_add(second[lane], u1.mul_add(first[lane], offset));
+            let mut slope = coefficients[N - 1];
+            for k in (0..N - 1).rev() {
+                slope = slope.mul_add(shift, coefficients[k]);
+            }
+            if BEND {
+                let (rest, twice) = (y.mul_add(slope, 1.0), (2.0 * y).mul_add(slope, 1.0));
+                let bend = rest * twice * (second[lane] * second[lane]);
+                slope *= bend.mul_add(cubic, 1.0);
+            }
+            sums[lane] = second[lane].mul_add(slope, sums[lane]);
         }
     }
 }
@@ -168,12 +264,17 @@ impl Loss for Logistic {
                     return batch.sum(fast_difference, out);
                 }
                 out.fill(0.0);
-                let (samples, count) = (0..batch.fitted.len(), out.len());
-                // The middle lies half a step farther than the shift.
-                if shift + step > SHORT_SHIFT {
-                    add_terms::<{ 2 * LANES }>(out, samples, &Midpoints::<false> { batch, count });
+                // The middle of a step lies half of it farther than the shift.
+                let (reach, inside) = (shift + step + 0.5 / CELLS, batch.is_within(EDGE));
+                if inside && reach <= NEAR && step <= STRAIGHT_STEP {
+                    NEAR_SLOPES.sum::<false>(batch, out);
+                } else if inside && reach <= NEAR && step <= BENT_STEP {
+                    NEAR_SLOPES.sum::<true>(batch, out);
+                } else if inside && reach <= FAR && step <= BENT_STEP {
+                    FAR_SLOPES.sum::<true>(batch, out);
                 } else {
-                    add_terms::<{ 2 * LANES }>(out, samples, &Midpoints::<true> { batch, count });
+                    let (samples, count) = (0..batch.fitted.len(), out.len());
+                    add_terms::<{ 2 * LANES }>(out, samples, &Midpoints { batch, count });
                 }
             },
         );

@@ -183,6 +183,12 @@ impl Batch<'_> {
         );
     }
 
+    /// Whether no prediction lies farther out.
+    #[inline(always)]
+    fn is_within(&self, edge: f64) -> bool {
+        self.fitted.iter().fold(true, |within, z| within & (z.abs() <= edge))
+    }
+
     /// The longest shift `u1 x'nu1` and the longest step `u2 x'nu2` of any sample along any of J directions.
     #[inline(always)]
     fn longest(&self, count: usize) -> (f64, f64) {
