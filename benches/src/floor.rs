@@ -10,8 +10,10 @@ use dzoa::kernels::normals::Normals;
 use dzoa::problem::data::Samples;
 use dzoa::problem::least_squares::LeastSquares;
 use dzoa::problem::loss::{Batch, Loss};
-use dzoa::problem::{Directions, Objective, TILE};
+use dzoa::problem::{Directions, Objective, TILE, Table};
 use dzoa::streams::{Purpose, Streams};
+use dzoa::zeroth_order::ZerothOrder;
+use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul};
 
 /// Seconds for one inner step.
 #[derive(Clone, Copy, Debug)]
@@ -48,34 +50,66 @@ fn directions(features: usize, count: usize) -> (Normals, Directions) {
     (normals, directions)
 }
 
-/// For a loss that is evaluated sample by sample. Rows are treated as many at a time as the inner step does, so that their
+/// For a loss that is evaluated sample by sample, as a mean over the steps of an inner loop: the differences of a long step
+/// are more work than those of a short one. Rows are treated as many at a time as the inner step does, so that their
 /// products are as near in the cache.
-pub fn per_sample(samples: &Samples, loss: &dyn Loss, count: usize, timing: Timing) -> Floor {
-    let (features, rows) = (samples.rows.width(), samples.count());
-    let (normals, mut block) = directions(features, count);
-    let mut products = vec![0.0; TILE * 2 * count];
-    let fitted = vec![0.1; TILE];
-    let mut out = vec![0.0; count];
+pub fn per_sample(
+    samples: &Samples,
+    loss: &dyn Loss,
+    inner: &ZerothOrder,
+    timing: Timing,
+) -> Floor {
+    let (width, rows, columns) = (samples.rows.width(), samples.count(), 2 * inner.directions);
+    let (normals, mut block) = directions(width, inner.directions);
+    let (mut table, mut products) = (Table::default(), Vec::new());
+    let mut fitted = vec![0.0; TILE];
+    let mut out = vec![0.0; inner.directions];
     let fill = timing.best(|i| normals.fill(i as u64, block.values_mut()));
     let tiles = || (0..rows).step_by(TILE).map(|first| (first, TILE.min(rows - first)));
-    let product = timing.best(|_| {
-        for (first, rows) in tiles() {
-            let out = &mut products[..rows * 2 * count];
-            samples.rows.products(first, block.block(), 2 * count, out);
+    let product = if samples.rows.is_sparse() {
+        let point = vec![0.1; width];
+        timing.best(|_| {
+            let prepared = samples.rows.prepare(&point, block.block(), &mut table);
+            for (first, rows) in tiles() {
+                samples.rows.project(first, &prepared, &mut fitted[..rows], &mut products);
+            }
+        })
+    } else {
+        let mut values = vec![0.0; rows * width];
+        for row in 0..rows {
+            samples.rows.visit(row, |column, value| values[row * width + column] = value);
         }
-    });
+        products.resize(TILE * columns, 0.0);
+        timing.best(|_| {
+            for (first, rows) in tiles() {
+                let values = &values[first * width..][..rows * width];
+                matmul(
+                    MatMut::from_row_major_slice_mut(
+                        &mut products[..rows * columns],
+                        rows,
+                        columns,
+                    ),
+                    Accum::Replace,
+                    MatRef::from_row_major_slice(values, rows, width),
+                    MatRef::from_row_major_slice(block.block(), width, columns),
+                    1.0,
+                    Par::Seq,
+                );
+            }
+        })
+    };
+    fitted.fill(0.1);
+    products.resize(TILE * columns, 0.1);
     let differences = timing.best(|_| {
-        for (first, rows) in tiles() {
-            let batch = Batch {
-                fitted: &fitted[..rows],
-                targets: &samples.targets[first..first + rows],
-                products: &products[..rows * 2 * count],
-                u1: 0.1,
-                u2: 1e-4,
-            };
-            loss.differences(&batch, &mut out);
+        for t in 1..=inner.inner_steps {
+            let (u1, u2) = inner.smoothing_at(t, width);
+            for (first, rows) in tiles() {
+                let (fitted, targets) = (&fitted[..rows], &samples.targets[first..][..rows]);
+                let products = &products[..rows * columns];
+                loss.differences(&Batch { fitted, targets, products, u1, u2 }, &mut out);
+            }
         }
-    });
+    }) / inner.inner_steps as f64;
     Floor { normals: fill, products: product, differences }
 }
 

@@ -155,7 +155,7 @@ fn shapes() -> Value {
             let timing = Timing::short(repeat);
             let floor = || match &form {
                 Some(form) => floor::gram(form, setting.directions, timing),
-                None => floor::per_sample(&problem.agents[0], &**loss, setting.directions, timing),
+                None => floor::per_sample(&problem.agents[0], &**loss, &setting.inner(), timing),
             };
             let step = || pool.install(|| descend(&problem, &setting, repeat));
             let [(step, floor)] = in_turns(5, [&|| (step(), floor())]);
@@ -182,10 +182,7 @@ fn sparse(file: &str) -> Value {
         pool.install(|| descend(&problem, &setting, 10))
     };
     let beside = |samples: &Samples| {
-        (
-            step(samples),
-            floor::per_sample(samples, &Logistic, setting.directions, Timing::short(10)),
-        )
+        (step(samples), floor::per_sample(samples, &Logistic, &setting.inner(), Timing::short(10)))
     };
     let [(sparse_step, floor), (dense_step, dense_floor)] =
         in_turns(20, [&|| beside(&samples), &|| beside(&dense)]);

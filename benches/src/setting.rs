@@ -69,7 +69,8 @@ impl Setting {
         }
     }
 
-    fn inner(&self) -> ZerothOrder {
+    /// The inner loop.
+    pub fn inner(&self) -> ZerothOrder {
         ZerothOrder {
             inner_steps: self.inner_steps,
             directions: self.directions,
@@ -99,13 +100,12 @@ pub fn agents_of(setting: &Setting, problem: &Problem) -> Vec<Agent> {
         .expect("the setting is valid")
 }
 
-/// Seconds for one inner step of the first agent.
+/// Seconds for one inner step of the first agent, as a mean over its inner loop.
 pub fn descend(problem: &Problem, setting: &Setting, repeat: usize) -> f64 {
-    const STEPS: usize = 4;
     let objective = problem.local(0);
     let state = LocalState::zero(problem.dim(), 2);
     let lagrangian = state.lagrangian(&Admm::default(), &objective);
-    let inner = ZerothOrder { inner_steps: STEPS, ..setting.inner() };
+    let inner = setting.inner();
     let normals = Streams::from_seed(1).normals(Purpose::Directions, "step", 1);
     let mut work = Workspace::default();
     let mut b = vec![0.0; problem.dim()];
@@ -114,7 +114,7 @@ pub fn descend(problem: &Problem, setting: &Setting, repeat: usize) -> f64 {
     Timing::short(repeat).best(|_| {
         b.fill(0.0);
         inner.descend(&lagrangian, &mut b, draw, &mut work).expect("the steps are short");
-    }) / STEPS as f64
+    }) / setting.inner_steps as f64
 }
 
 /// The text of a LIBSVM file as sparse rows in the unit ball.
