@@ -10,7 +10,7 @@ use dzoa::kernels::normals::Normals;
 use dzoa::problem::data::Samples;
 use dzoa::problem::least_squares::LeastSquares;
 use dzoa::problem::loss::{Batch, Loss};
-use dzoa::problem::{Directions, Objective, TILE, Table};
+use dzoa::problem::{Directions, Objective, Sharing, TILE, Table};
 use dzoa::streams::{Purpose, Streams};
 use dzoa::zeroth_order::ZerothOrder;
 use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul};
@@ -69,7 +69,7 @@ pub fn per_sample(
     let product = if samples.rows.is_sparse() {
         let point = vec![0.1; width];
         timing.best(|_| {
-            let prepared = samples.rows.prepare(&point, block.block(), &mut table);
+            let prepared = samples.rows.prepare(&point, block.block(), Sharing::Sums, &mut table);
             for (first, rows) in tiles() {
                 samples.rows.project(first, &prepared, &mut fitted[..rows], &mut products);
             }

@@ -46,7 +46,7 @@ fn exponential(x: f64) -> (f64, f64) {
 
 /// `exp(r) - 1` for `|r| <= 0.3467`.
 #[inline(always)]
-pub fn short_exp_m1(r: f64) -> f64 {
+fn short_exp_m1(r: f64) -> f64 {
     // Interpolates (exp(r) - 1 - r)/r^2, to 2e-17.
     let tail = polynomial(
         r,

@@ -1,6 +1,6 @@
 //! Rows of features, dense or sparse, behind one type.
 
-use super::sparse::{Sparse, Table};
+use super::sparse::{Sharing, Sparse, Table};
 use crate::kernels::{dot_lines, vectorized};
 use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul};
 use thiserror::Error;
@@ -192,15 +192,16 @@ impl Rows {
     }
 
     /// Makes a point b and a block of vectors, stored feature by feature (`block[p * columns + c]`), ready for
-    /// products with these rows. What many sparse rows share is added up here, once.
+    /// products with these rows. What sparse rows share is added up here, once.
     pub fn prepare<'a>(
         &self,
         point: &'a [f64],
         block: &'a [f64],
+        sharing: Sharing,
         table: &'a mut Table,
     ) -> Prepared<'a> {
         if let Storage::Sparse(rows) = &self.storage {
-            rows.prepare(point, block, table);
+            rows.prepare(point, block, sharing, table);
         }
         Prepared { point, block, table }
     }

@@ -14,7 +14,7 @@ pub mod synthetic;
 pub use black_box::{BlackBox, Failure, Limits, Oracle, OracleError, Points};
 pub use closed::Closed;
 pub use directions::Directions;
-pub use sparse::Table;
+pub use sparse::{Sharing, Table};
 
 use data::{Prepared, Samples};
 use least_squares::LeastSquares;
@@ -236,7 +236,7 @@ impl Objective for EmpiricalRisk {
         let mut sums = std::mem::take(&mut scratch.tiles);
         let mut table = std::mem::take(&mut scratch.table);
         sums.resize(tiles * count, 0.0);
-        let prepared = self.prepare(probe, &mut table);
+        let prepared = self.prepare(probe, Sharing::Sums, &mut table);
         let threads = self.threads(count).min(tiles);
         if threads > 1 {
             let share = tiles.div_ceil(threads);
@@ -299,8 +299,13 @@ impl EmpiricalRisk {
     }
 
     /// What all tiles need.
-    fn prepare<'a>(&self, probe: &Probe<'a>, table: &'a mut Table) -> Prepared<'a> {
-        self.samples.rows.prepare(probe.point, probe.directions.block(), table)
+    fn prepare<'a>(
+        &self,
+        probe: &Probe<'a>,
+        sharing: Sharing,
+        table: &'a mut Table,
+    ) -> Prepared<'a> {
+        self.samples.rows.prepare(probe.point, probe.directions.block(), sharing, table)
     }
 
     /// The sums of differences of as many tiles from `first` on as there is room for.
@@ -347,7 +352,7 @@ impl PerSample for EmpiricalRisk {
         let mut sum = ClippedSum::new(clip, self.samples.count());
         let count = probe.directions.count();
         let Scratch { fitted, products, here, table, .. } = scratch;
-        let prepared = self.prepare(probe, table);
+        let prepared = self.prepare(probe, Sharing::Nothing, table);
         here.resize(count, 0.0);
         out.fill(0.0);
         for tile in 0..self.samples.count().div_ceil(TILE) {

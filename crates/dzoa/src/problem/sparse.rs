@@ -64,6 +64,15 @@ impl<T> PartialEq for Derived<T> {
     }
 }
 
+/// What rows may have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sharing {
+    /// Sums of entries, each computed once. How a row's products are rounded then depends on other rows, too.
+    Sums,
+    /// Nothing: to the last bit, a row's products depend on this row only, as the sensitivity of `scalar` assumes.
+    Nothing,
+}
+
 /// The lines of one step, each as long as a block is wide and one more: of every column the directions and the
 /// coefficient, then of every shared pair their sum.
 #[derive(Clone, Debug, Default)]
@@ -73,6 +82,7 @@ pub struct Table {
     columns: usize,
     /// The length of a line.
     stride: usize,
+    shared: bool,
 }
 
 impl Sparse {
@@ -138,12 +148,17 @@ impl Sparse {
     }
 
     /// Fills the table for a point and a block of vectors, feature by feature.
-    pub fn prepare(&self, point: &[f64], block: &[f64], table: &mut Table) {
+    pub fn prepare(&self, point: &[f64], block: &[f64], sharing: Sharing, table: &mut Table) {
         let (width, columns) = (point.len(), block.len() / point.len());
-        let shared = self.shared.0.get_or_init(|| Shared::of(&self.entries, width));
-        let pairs = shared.as_ref().map_or(&[][..], |shared| &shared.pairs);
+        let shared = match sharing {
+            Sharing::Sums => {
+                self.shared.0.get_or_init(|| Shared::of(&self.entries, width)).as_ref()
+            }
+            Sharing::Nothing => None,
+        };
+        let pairs = shared.map_or(&[][..], |shared| &shared.pairs);
         let stride = (columns + 1).next_multiple_of(LANES);
-        (table.columns, table.stride) = (columns, stride);
+        (table.columns, table.stride, table.shared) = (columns, stride, shared.is_some());
         table.values.resize((width + pairs.len()) * stride);
         let values = table.values.slice_mut();
         for (p, line) in values.chunks_exact_mut(stride).take(width).enumerate() {
@@ -171,10 +186,10 @@ impl Sparse {
         fitted: &mut [f64],
         products: &mut Vec<f64>,
     ) {
-        let shared = self.shared.0.get().and_then(Option::as_ref);
+        let Table { columns, stride, shared, ref values } = *table;
+        let shared = self.shared.0.get().and_then(Option::as_ref).filter(|_| shared);
         let entries = shared.map_or(&self.entries, |shared| &shared.entries);
-        let Table { columns, stride, .. } = *table;
-        let lines = table.values.slice();
+        let lines = values.slice();
         // A line is longer than what is wanted of it: the next row then writes over the rest.
         products.resize(fitted.len() * columns + stride, 0.0);
         vectorized(
@@ -351,16 +366,47 @@ mod tests {
         }
     }
 
-    #[test]
-    fn shared_sums_stand_for_the_rows_themselves() {
-        // Rows of five categories with three levels each, some of them twice as heavy.
-        let width = 15;
+    const WIDTH: usize = 15;
+
+    /// Rows of five categories with three levels each, some of them twice as heavy.
+    fn categories() -> Sparse {
         let row = |i: usize| {
             let level = |c: usize| 3 * c + (i / 3usize.pow(c as u32) + i / 7 + c) % 3;
-            let weight = if i.is_multiple_of(4) { 2.0 } else { 1.0 };
+            let weight = if i.is_multiple_of(4) { 0.2 } else { 0.1 };
             (0..5).map(|c| (level(c), weight)).collect::<Vec<_>>()
         };
-        let sparse = Sparse::new(width, (0..2000).map(row)).unwrap();
+        Sparse::new(WIDTH, (0..2000).map(row)).unwrap()
+    }
+
+    /// `x'b` and the products of some rows.
+    fn project(rows: &Sparse, sharing: Sharing) -> (Vec<f64>, Vec<f64>) {
+        let block: Vec<f64> = (0..WIDTH * 6).map(|i| (i as f64).sin()).collect();
+        let point: Vec<f64> = (0..WIDTH).map(|i| (i as f64).cos()).collect();
+        let (mut table, mut products) = (Table::default(), Vec::new());
+        rows.prepare(&point, &block, sharing, &mut table);
+        let mut fitted = vec![0.0; rows.count()];
+        rows.project(0, &table, &mut fitted, &mut products);
+        products.truncate(6 * rows.count());
+        (fitted, products)
+    }
+
+    #[test]
+    fn a_row_that_shares_nothing_depends_on_itself_only() {
+        let all = categories();
+        let (fitted, products) = project(&all, Sharing::Nothing);
+        for row in 0..all.count() {
+            let alone = project(&all.select(&[row]), Sharing::Nothing);
+            assert_eq!(alone, (vec![fitted[row]], products[6 * row..][..6].to_vec()));
+        }
+        // The other way the sums are formed in another order, and some end on another bit.
+        let (_, shared) = project(&all, Sharing::Sums);
+        assert_ne!(products, shared);
+        assert!(products.iter().zip(&shared).all(|(a, b)| (a - b).abs() < 1e-15));
+    }
+
+    #[test]
+    fn shared_sums_stand_for_the_rows_themselves() {
+        let (width, sparse) = (WIDTH, categories());
         let shared = Shared::of(&sparse.entries, width).expect("much is shared");
         assert!(2 * shared.entries.lines.len() < sparse.stored());
         for i in 0..2000 {

@@ -118,7 +118,7 @@ impl<const N: usize> Slopes<N> {
     /// Taylor's series up to a power beyond which nothing counts, whose last terms are then spread over the others by
     /// Chebyshev's polynomials: of all with the same first coefficient, T_n stays nearest to zero within the reach.
     fn around(z: f64, y: f64, reach: f64) -> [f64; N] {
-        let mut taylor = vec![sigmoid(-y * z)];
+        let mut taylor = vec![1.0 / (1.0 + elementary::exp(y * z))];
         for k in 0..2 * N {
             // q' = -q (1 - q), term by term.
             let square: f64 = (0..=k).map(|i| taylor[i] * taylor[k - i]).sum();
