@@ -42,7 +42,8 @@ impl Floor {
     }
 }
 
-fn directions(features: usize, count: usize) -> (Normals, Directions) {
+/// A block of directions, and where they came from.
+pub fn directions(features: usize, count: usize) -> (Normals, Directions) {
     let normals = Streams::from_seed(1).normals(Purpose::Directions, "floor", 1);
     let mut directions = Directions::default();
     directions.resize(features, count);
@@ -61,27 +62,18 @@ pub fn per_sample(
 ) -> Floor {
     let (width, rows, columns) = (samples.rows.width(), samples.count(), 2 * inner.directions);
     let (normals, mut block) = directions(width, inner.directions);
-    let (mut table, mut products) = (Table::default(), Vec::new());
-    let mut fitted = vec![0.0; TILE];
+    let (mut products, fitted) = (vec![0.0; TILE * columns], vec![0.1; TILE]);
     let mut out = vec![0.0; inner.directions];
     let fill = timing.best(|i| normals.fill(i as u64, block.values_mut()));
-    let tiles = || (0..rows).step_by(TILE).map(|first| (first, TILE.min(rows - first)));
     let product = if samples.rows.is_sparse() {
-        let point = vec![0.1; width];
-        timing.best(|_| {
-            let prepared = samples.rows.prepare(&point, block.block(), Sharing::Sums, &mut table);
-            for (first, rows) in tiles() {
-                samples.rows.project(first, &prepared, &mut fitted[..rows], &mut products);
-            }
-        })
+        sparse_products(samples, block.block(), Sharing::Sums, timing)
     } else {
         let mut values = vec![0.0; rows * width];
         for row in 0..rows {
             samples.rows.visit(row, |column, value| values[row * width + column] = value);
         }
-        products.resize(TILE * columns, 0.0);
         timing.best(|_| {
-            for (first, rows) in tiles() {
+            for (first, rows) in tiles(rows) {
                 let values = &values[first * width..][..rows * width];
                 matmul(
                     MatMut::from_row_major_slice_mut(
@@ -98,12 +90,12 @@ pub fn per_sample(
             }
         })
     };
-    fitted.fill(0.1);
-    products.resize(TILE * columns, 0.1);
+    // As long as products are.
+    normals.fill(0, &mut products);
     let differences = timing.best(|_| {
         for t in 1..=inner.inner_steps {
             let (u1, u2) = inner.smoothing_at(t, width);
-            for (first, rows) in tiles() {
+            for (first, rows) in tiles(rows) {
                 let (fitted, targets) = (&fitted[..rows], &samples.targets[first..][..rows]);
                 let products = &products[..rows * columns];
                 loss.differences(&Batch { fitted, targets, products, u1, u2 }, &mut out);
@@ -111,6 +103,23 @@ pub fn per_sample(
         }
     }) / inner.inner_steps as f64;
     Floor { normals: fill, products: product, differences }
+}
+
+/// The first row of every tile, and how many it has.
+fn tiles(rows: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..rows).step_by(TILE).map(move |first| (first, TILE.min(rows - first)))
+}
+
+/// Sparse rows times a block; the predictions are one column more in lines that are filled up to whole vectors anyway.
+pub fn sparse_products(samples: &Samples, block: &[f64], sharing: Sharing, timing: Timing) -> f64 {
+    let (mut table, mut products) = (Table::default(), Vec::new());
+    let (point, mut fitted) = (vec![0.1; samples.rows.width()], vec![0.0; TILE]);
+    timing.best(|_| {
+        let prepared = samples.rows.prepare(&point, block, sharing, &mut table);
+        for (first, rows) in tiles(samples.count()) {
+            samples.rows.project(first, &prepared, &mut fitted[..rows], &mut products);
+        }
+    })
 }
 
 /// For the squared loss in its Gram form.

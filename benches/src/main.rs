@@ -11,6 +11,7 @@ mod setting;
 use clock::{Timing, once};
 use dzoa::kernels::{Level, at, level};
 use dzoa::prelude::*;
+use dzoa::problem::Sharing;
 use dzoa::problem::data::Samples;
 use dzoa::problem::least_squares::LeastSquares;
 use floor::Floor;
@@ -186,11 +187,14 @@ fn sparse(file: &str) -> Value {
     };
     let [(sparse_step, floor), (dense_step, dense_floor)] =
         in_turns(20, [&|| beside(&samples), &|| beside(&dense)]);
+    let (_, directions) = floor::directions(samples.rows.width(), setting.directions);
+    let plain =
+        floor::sparse_products(&samples, directions.block(), Sharing::Nothing, Timing::short(100));
     json!({
         "rows": samples.count(), "features": samples.rows.width(), "stored": samples.rows.stored(),
         "step": sparse_step, "dense_step": dense_step, "floor": floor.total(), "normals": floor.normals,
         "products": floor.products, "differences": floor.differences,
-        "dense_products": dense_floor.products,
+        "plain_products": plain, "dense_products": dense_floor.products,
     })
 }
 
