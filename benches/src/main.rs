@@ -178,21 +178,27 @@ fn sparse(file: &str) -> Value {
     let dense = Samples::new(samples.rows.to_dense(), samples.targets.clone()).expect("same rows");
     let setting = Setting { agents: 1, loss: Arc::new(Logistic), ..Setting::paper() };
     let pool = one_thread();
-    let step = |samples: &Samples| {
+    let step = |samples: &Samples, setting: &Setting| {
         let problem = Problem { agents: vec![Arc::new(samples.clone())], ..setting.problem() };
-        pool.install(|| descend(&problem, &setting, 10))
+        pool.install(|| descend(&problem, setting, 10))
     };
     let beside = |samples: &Samples| {
-        (step(samples), floor::per_sample(samples, &Logistic, &setting.inner(), Timing::short(10)))
+        (
+            step(samples, &setting),
+            floor::per_sample(samples, &Logistic, &setting.inner(), Timing::short(10)),
+        )
     };
     let [(sparse_step, floor), (dense_step, dense_floor)] =
         in_turns(20, [&|| beside(&samples), &|| beside(&dense)]);
+    // The steps with the longest shifts, which are the most work.
+    let first = Setting { inner_steps: 4, ..setting.clone() };
+    let first = [&samples, &dense].map(|samples| step(samples, &first));
     let (_, directions) = floor::directions(samples.rows.width(), setting.directions);
     let plain =
         floor::sparse_products(&samples, directions.block(), Sharing::Nothing, Timing::short(100));
     json!({
         "rows": samples.count(), "features": samples.rows.width(), "stored": samples.rows.stored(),
-        "step": sparse_step, "dense_step": dense_step, "floor": floor.total(), "normals": floor.normals,
+        "step": sparse_step, "dense_step": dense_step, "first_steps": first, "floor": floor.total(), "normals": floor.normals,
         "products": floor.products, "differences": floor.differences,
         "plain_products": plain, "dense_products": dense_floor.products,
     })
