@@ -107,21 +107,25 @@ static FAR_SLOPES: LazyLock<Slopes<14>> = LazyLock::new(|| Slopes::new(FAR));
 
 impl<const N: usize> Slopes<N> {
     fn new(reach: f64) -> Self {
-        let cells = 0..=(2.0 * EDGE * CELLS) as usize;
-        Self(
-            cells
-                .flat_map(|cell| [-1.0, 1.0].map(|y| Self::around(middle(cell), y, reach)))
-                .collect(),
-        )
+        let last = (2.0 * EDGE * CELLS) as usize;
+        let falling: Vec<[f64; N]> =
+            (0..=last).map(|cell| Self::around(middle(cell), reach)).collect();
+        // With the other target everything is mirrored.
+        let rising = |cell: usize| {
+            let mirrored = falling[last - cell];
+            std::array::from_fn(|k| if k % 2 == 0 { mirrored[k] } else { -mirrored[k] })
+        };
+        let pair = |cell: usize| [rising(cell), falling[cell].map(|coefficient| -coefficient)];
+        Self((0..=last).flat_map(pair).collect())
     }
 
-    /// Taylor's series up to a power beyond which nothing counts, whose last terms are then spread over the others by
-    /// Chebyshev's polynomials: of all with the same first coefficient, T_n stays nearest to zero within the reach.
-    fn around(z: f64, y: f64, reach: f64) -> [f64; N] {
-        let mut taylor = vec![1.0 / (1.0 + elementary::exp(y * z))];
-        for k in 0..2 * N {
+    /// `q(z + shift)` as Taylor's series up to a power beyond which nothing counts, whose last terms are then spread over the
+    /// others by Chebyshev's polynomials: of all with the same first coefficient, T_n stays nearest to zero within the reach.
+    fn around(z: f64, reach: f64) -> [f64; N] {
+        let mut taylor = vec![1.0 / (1.0 + elementary::exp(z))];
+        for k in 0..N + N / 3 {
             // q' = -q (1 - q), term by term.
-            let square: f64 = (0..=k).map(|i| taylor[i] * taylor[k - i]).sum();
+            let square: f64 = taylor.iter().zip(taylor.iter().rev()).map(|(a, b)| a * b).sum();
             taylor.push((square - taylor[k]) / (k + 1) as f64);
         }
         for n in (N..taylor.len()).rev() {
@@ -132,12 +136,7 @@ impl<const N: usize> Slopes<N> {
                 taylor[n - 2 * j - 2] -= factor;
             }
         }
-        let mut sign = -y;
-        std::array::from_fn(|k| {
-            let coefficient = sign * taylor[k];
-            sign *= y;
-            coefficient
-        })
+        std::array::from_fn(|k| taylor[k])
     }
 
     /// The differences of a batch.
