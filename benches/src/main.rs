@@ -191,8 +191,13 @@ fn sparse(file: &str) -> Value {
     let [(sparse_step, floor), (dense_step, dense_floor)] =
         in_turns(20, [&|| beside(&samples), &|| beside(&dense)]);
     // The steps with the longest shifts, which are the most work.
-    let first = Setting { inner_steps: 4, ..setting.clone() };
-    let first = [&samples, &dense].map(|samples| step(samples, &first));
+    let few = Setting { inner_steps: 4, ..setting.clone() };
+    let mut first = [f64::INFINITY; 2];
+    for _ in 0..20 {
+        for (least, samples) in first.iter_mut().zip([&samples, &dense]) {
+            *least = least.min(step(samples, &few));
+        }
+    }
     let (_, directions) = floor::directions(samples.rows.width(), setting.directions);
     let plain =
         floor::sparse_products(&samples, directions.block(), Sharing::Nothing, Timing::short(100));
