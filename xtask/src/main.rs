@@ -30,7 +30,16 @@ const USAGE: &str = "usage: cargo xtask COMMAND
 type Outcome = Result<(), String>;
 
 fn main() -> ExitCode {
-    let command = std::env::args().nth(1);
+    let mut arguments = std::env::args().skip(1);
+    let (command, flag) = (arguments.next(), arguments.next());
+    let quick = command.as_deref() == Some("comparison") && flag.as_deref() == Some("--quick");
+    // Some of these take half an hour: nobody should learn only then that a word was ignored.
+    if let Some(unknown) = if quick { arguments.next() } else { flag } {
+        eprintln!(
+            "error: nothing is known of `{unknown}` here\n\nhint: only `comparison --quick` takes a flag"
+        );
+        return ExitCode::from(2);
+    }
     let outcome = match command.as_deref() {
         Some("test") => test(),
         Some("wheel") => package::wheel().map(|wheel| println!("{}", wheel.display())),
@@ -38,13 +47,7 @@ fn main() -> ExitCode {
         Some("estimators") => package::measure_estimators(),
         Some("bench") => bench(),
         Some("figures") => figures(),
-        Some("comparison") => match std::env::args().nth(2).as_deref() {
-            None => comparison::run(false),
-            Some("--quick") => comparison::run(true),
-            Some(unknown) => {
-                Err(format!("error: comparison takes no `{unknown}`\n\nhint: --quick"))
-            }
-        },
+        Some("comparison") => comparison::run(quick),
         Some("screenshots") => browser::screenshots(),
         Some("vendor") => vendor::vendor(),
         Some("help" | "--help" | "-h") => {
