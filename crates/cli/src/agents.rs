@@ -332,6 +332,7 @@ pub fn build_one(
         step: primal_step(&config, problem, k, inner.as_ref(), &promise),
         events: promise.events.clone(),
         ledger,
+        rows: problem.fingerprint(k),
         gossip_weights: graph.gossip_weights(k),
         average,
         streams,

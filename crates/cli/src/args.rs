@@ -161,6 +161,9 @@ pub struct RunArgs {
     /// The lifetime budget of new ledgers, at the run's delta [default: the run's total epsilon]
     #[arg(long, value_name = "EPSILON", value_parser = positive, requires = "new_ledger")]
     pub budget: Option<f64>,
+    /// Begin although the budget does not last for all rounds, and stop where it ends
+    #[arg(long, requires = "ledger")]
+    pub spend_what_is_left: bool,
 }
 
 /// Flags of `dzoa certs`.
@@ -195,9 +198,24 @@ pub struct AgentArgs {
     /// Where ca.pem, NAME.pem and NAME.key are
     #[arg(long, value_name = "DIR")]
     pub certs: PathBuf,
-    /// The ledger of its rows; made if it does not exist [default: in the state directory]
+    /// The ledger of its rows. A mechanism with a guarantee needs it, or --dataset
     #[arg(long, value_name = "FILE")]
     pub ledger: Option<PathBuf>,
+    /// The data set, as its owner calls it [its ledger, unless --ledger says where: below the home directory]
+    #[arg(long, value_name = "NAME")]
+    pub dataset: Option<String>,
+    /// Begin a new ledger: only for rows about which nothing was ever released
+    #[arg(long)]
+    pub new_ledger: bool,
+    /// The lifetime budget of a new ledger, at the run's delta [default: the run's total epsilon]
+    #[arg(long, value_name = "EPSILON", value_parser = positive, requires = "new_ledger")]
+    pub budget: Option<f64>,
+    /// Begin although the budget does not last for all rounds, and stop where it ends
+    #[arg(long)]
+    pub spend_what_is_left: bool,
+    /// Let the group read what this agent writes; without it only its owner can
+    #[arg(long)]
+    pub group_readable: bool,
     /// Where to listen, if not at the address in the network file
     #[arg(long, value_name = "HOST:PORT")]
     pub listen: Option<String>,
@@ -317,6 +335,17 @@ pub enum LedgerAction {
     Show {
         /// The ledger
         file: PathBuf,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Carry a ledger of version 0.2.3 or older over to today's format, with every charge
+    Migrate {
+        /// The ledger; the old one is kept beside it, with the ending .format-1
+        file: PathBuf,
+        /// The data set, as its owner calls it
+        #[arg(long, value_name = "NAME")]
+        dataset: String,
         /// Print one JSON object
         #[arg(long)]
         json: bool,

@@ -283,7 +283,7 @@ impl Attacker {
                     // Noise too small to matter: the loop only accepts charged looks.
                     let (j, t) = (step.inner.directions, step.inner.inner_steps);
                     let event = Event::discrete_gaussian(1.0, 1e-9, j, t);
-                    let receipt = Ledger::default().charge(event, "shadow").ok();
+                    let receipt = Ledger::default().charge(event.query(round)).ok();
                     receipt
                         .and_then(|receipt| {
                             step.update(&lagrangian, start, receipt, &context, &mut self.work).ok()

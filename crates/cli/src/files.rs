@@ -7,7 +7,7 @@ use crate::instance::Instances;
 use crate::model::{Coefficient, Model};
 use crate::report::Trace;
 use crate::summary::Summary;
-use crate::{plot, report, trace_file};
+use crate::{plot, private_file, report, trace_file};
 use dzoa::trace::mean;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -56,15 +56,15 @@ pub fn write_files(
         "sharing": "local: these values depend on private rows; each agent's entry stays with that agent",
         "agents": &trials[0].local,
     });
-    write("local.json", &json(&local)?)?;
+    write_private(out, "local.json", &json(&local)?)?;
     if let Some(svg) = plot::convergence(summary) {
         write("convergence.svg", &svg)?;
     }
     // From the file, as `dzoa report` makes it.
     let trace = Trace::read(path, &summary.agent_names)?;
-    write("report.html", &report::html(summary, &trace, &[])?)?;
+    write_private(out, "report.html", &report::html(summary, &trace, &[])?)?;
     // Last, so that a directory with a summary is a whole run.
-    write("summary.json", &json(summary)?)
+    write_private(out, "summary.json", &json(summary)?)
 }
 
 /// model.json: the mean of the coefficients in the summary.
@@ -94,6 +94,14 @@ pub fn write_file(out: &Path, name: &str, content: impl AsRef<[u8]>) -> Result<(
     let path = out.join(name);
     std::fs::create_dir_all(out)
         .and_then(|()| std::fs::write(&path, content))
+        .map_err(|error| Error::run(format!("{}: cannot be written: {error}", path.display())))
+}
+
+/// Writes a file that stays with who holds the rows.
+pub fn write_private(out: &Path, name: &str, content: &str) -> Result<()> {
+    let path = out.join(name);
+    std::fs::create_dir_all(out)
+        .and_then(|()| private_file::write(&path, content.as_bytes()))
         .map_err(|error| Error::run(format!("{}: cannot be written: {error}", path.display())))
 }
 

@@ -1,7 +1,15 @@
 //! A ledger on disk: one JSON object a line, durable before the release it pays for.
+//!
+//! The ledger belongs to a data set as its owner names it. The rows may grow or change under that name, and the budget
+//! goes on; the digests of the rows that it has seen are inside. Their key lies in a file beside it, so that who
+//! is shown the ledger cannot try out rows.
 
-use crate::error::{Error, Result};
-use dzoa::privacy::{Budget, Entry, Header, Ledger};
+use crate::error::{Error, Result, shown};
+use crate::private_file;
+use dzoa::privacy::{
+    Begin, Budget, Digest, Entry, Header, LEDGER_FORMAT, Ledger, OldEntry, OldHeader, Record,
+    RunId, migrate,
+};
 use dzoa::problem::data::Samples;
 use rand::TryRng;
 use std::fs::{File, OpenOptions};
@@ -12,58 +20,98 @@ use std::path::{Path, PathBuf};
 pub struct LedgerFile {
     path: PathBuf,
     file: File,
+    key: [u8; 32],
     /// What was spent before.
     pub ledger: Ledger,
 }
 
+/// A run that is about to charge a ledger.
+pub struct Run<'a> {
+    /// Its id.
+    pub id: RunId,
+    /// Its rows.
+    pub samples: &'a Samples,
+    /// What all of it may cost.
+    pub planned: Option<Budget>,
+    /// Its name.
+    pub note: &'a str,
+}
+
 impl LedgerFile {
-    /// Opens the ledger of a data set and checks every entry, and that it belongs to these rows.
-    pub fn open(path: &Path, samples: &Samples) -> Result<Self> {
-        let shown = path.display();
+    /// Opens a ledger and checks every entry, and that it is that of this data set, if one is named.
+    pub fn open(path: &Path, dataset: Option<&str>) -> Result<Self> {
         let file = OpenOptions::new().read(true).append(true).open(path).map_err(|error| {
-            Error::input(format!("{shown}: the ledger cannot be opened: {error}")).hint(
-                "a ledger lives as long as its data; where there has been none, --new-ledger starts one",
+            Error::input(format!("{}: the ledger cannot be opened: {error}", path.display())).hint(
+                "a ledger lives as long as its data; where there has been none, --new-ledger begins one",
             )
         })?;
         lock(&file, path)?;
         let ledger = read(path)?;
-        let header = ledger.header().expect("a ledger that was read has a header");
-        if header.data != digest(&header.key, samples) {
-            return Err(Error::input(format!("{shown}: this ledger belongs to other rows"))
-                .hint("give the ledger of this data set; one ledger accompanies one data set for its life"));
+        let named = &ledger.header().expect("a ledger that was read has a header").dataset;
+        if let Some(dataset) = dataset.filter(|dataset| dataset != named) {
+            return Err(Error::input(format!(
+                "{}: is the ledger of data set {}, not of {}",
+                path.display(),
+                shown(named),
+                shown(dataset)
+            ))
+            .hint("give the ledger of this data set; one ledger accompanies one data set for its life"));
         }
-        Ok(Self { path: path.into(), file, ledger })
+        let key = key_beside(path)?;
+        Ok(Self { path: path.into(), file, key, ledger })
     }
 
-    /// Starts a ledger for rows that never had one.
-    pub fn create(path: &Path, samples: &Samples, budget: Option<Budget>) -> Result<Self> {
-        let shown = path.display();
-        let mut key = [0; 32];
-        rand::rngs::SysRng
-            .try_fill_bytes(&mut key)
-            .map_err(|error| Error::run(format!("the operating system has no entropy: {error}")))?;
-        let key: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
-        let data = digest(&key, samples);
-        let ledger = Ledger::new(Header { ledger: 1, data, key, budget });
+    /// A ledger that is not on disk yet.
+    pub fn unwritten(dataset: &str, budget: Option<Budget>) -> Result<Ledger> {
+        let (id, dataset) = (random::<16>()?.into(), dataset.into());
+        Ok(Ledger::new(Header { ledger: LEDGER_FORMAT, id, dataset, budget }))
+    }
+
+    /// Begins a ledger for a data set that never had one.
+    pub fn create(path: &Path, dataset: &str, budget: Option<Budget>) -> Result<Self> {
+        let ledger = Self::unwritten(dataset, budget)?;
         if let Some(parent) = path.parent() {
             std::fs::create_dir_all(parent)
-                .map_err(|error| Error::input(format!("{shown}: {error}")))?;
+                .map_err(|error| Error::input(format!("{}: {error}", path.display())))?;
         }
-        let file =
-            OpenOptions::new().append(true).create_new(true).open(path).map_err(|error| {
-                Error::input(format!("{shown}: a new ledger cannot be made: {error}"))
-                    .hint("without --new-ledger the existing one is used")
-            })?;
+        let file = private_file::create_new(path).map_err(|error| {
+            Error::input(format!("{}: a new ledger cannot be made: {error}", path.display()))
+                .hint("without --new-ledger the existing one is used")
+        })?;
         lock(&file, path)?;
-        let mut new = Self { path: path.into(), file, ledger };
-        let header = serde_json::to_string(new.ledger.header().expect("a new ledger has a header"));
-        new.write(&header.map_err(|error| Error::run(error.to_string()))?)?;
+        let key = key_beside(path)?;
+        let mut new = Self { path: path.into(), file, key, ledger };
+        new.write(&line(new.ledger.header())?)?;
         // The name must survive a power failure, too, or the next run would start from nothing.
-        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        File::open(parent.unwrap_or(Path::new(".")))
-            .and_then(|directory| directory.sync_all())
-            .map_err(|error| Error::run(format!("{shown}: cannot be made durable: {error}")))?;
+        private_file::sync_parent(path).map_err(|error| {
+            Error::run(format!("{}: cannot be made durable: {error}", path.display()))
+        })?;
         Ok(new)
+    }
+
+    /// Writes down that a run begins. Returns what its owner should know about the rows.
+    pub fn begin(&mut self, run: &Run<'_>) -> Result<Option<String>> {
+        let mut hasher = blake3::Hasher::new_keyed(&self.key);
+        run.samples.hash(&mut hasher);
+        let rows = Digest::from(*hasher.finalize().as_bytes());
+        let seen = |entry: &Entry| match &entry.record {
+            Record::Begin(begin) => Some(begin.rows),
+            _ => None,
+        };
+        let mut before = self.ledger.entries().iter().filter_map(seen).peekable();
+        let others = before.peek().is_some() && !before.any(|known| known == rows);
+        let written = self.ledger.entries().len();
+        let Run { id, planned, note, .. } = *run;
+        self.ledger.begin(Begin { run: id, rows, planned, note: note.into() });
+        if let Some(entry) = self.ledger.entries().get(written) {
+            self.write(&line(entry)?)?;
+        }
+        let dataset = self.ledger.header().map(|header| shown(&header.dataset)).unwrap_or_default();
+        Ok(others.then(|| {
+            format!(
+                "the rows of data set {dataset} are not those of earlier runs; its budget goes on from what was spent"
+            )
+        }))
     }
 
     /// Makes an entry durable, unless it is there already: a restarted agent tells of it again.
@@ -81,24 +129,138 @@ impl LedgerFile {
                 self.ledger
                     .follow(entry.clone())
                     .map_err(|error| Error::run(format!("{}: {error}", self.path.display())))?;
-                self.append(entry)
+                self.write(&line(entry)?)
             }
         }
     }
 
-    /// Makes an entry durable.
-    pub fn append(&mut self, entry: &Entry) -> Result<()> {
-        let line = serde_json::to_string(entry).map_err(|error| Error::run(error.to_string()))?;
-        self.write(&line)
-    }
-
     fn write(&mut self, line: &str) -> Result<()> {
-        self.file
-            .write_all(format!("{line}\n").as_bytes())
-            .and_then(|()| self.file.sync_data())
-            .map_err(|error| {
-                Error::run(format!("{}: cannot be written: {error}", self.path.display()))
-            })
+        self.file.write_all(line.as_bytes()).and_then(|()| self.file.sync_data()).map_err(|error| {
+            Error::run(format!("{}: cannot be written: {error}", self.path.display()))
+        })
+    }
+}
+
+/// Where the ledger of a data set lies if nobody says where.
+pub fn path_of(dataset: &str) -> Result<PathBuf> {
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if dataset.is_empty() || dataset.starts_with('.') || !dataset.chars().all(plain) {
+        return Err(Error::input(format!("--dataset {}: cannot name a file", shown(dataset)))
+            .hint("use letters, digits, `-`, `_` and `.`"));
+    }
+    let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
+    let home = set("XDG_STATE_HOME").or_else(|| Some(set("HOME")?.join(".local/state")));
+    let home = home.ok_or_else(|| {
+        Error::input("--dataset: there is no home directory to find its ledger in")
+            .hint("say where it is with --ledger FILE")
+    })?;
+    Ok(home.join("dzoa/ledgers").join(format!("{dataset}.ledger")))
+}
+
+/// Reads and verifies a ledger. A damaged one is refused: dropping an entry would under-count.
+pub fn read(path: &Path) -> Result<Ledger> {
+    let shown = path.display();
+    let text = read_text(path)?;
+    let mut lines = text.lines();
+    let first = lines.next().unwrap_or_default();
+    let header: Header = match serde_json::from_str(first) {
+        Ok(header) => header,
+        Err(_) => return Err(not_a_header(path, first)),
+    };
+    let entries = entries::<Entry>(path, lines)?;
+    Ledger::replay(header, entries).map_err(|error| {
+        Error::input(format!("{shown}:{}: {error}", error.index + 1)).hint(DAMAGED)
+    })
+}
+
+/// Carries an old ledger over to today's format, in place; the old file is kept beside it. Returns the new ledger, and
+/// where the old one is.
+pub fn carry_over(path: &Path, dataset: &str) -> Result<(Ledger, PathBuf)> {
+    let text = read_text(path)?;
+    let mut lines = text.lines();
+    let first = lines.next().unwrap_or_default();
+    let Some(header) = serde_json::from_str::<OldHeader>(first).ok().filter(|h| h.ledger == 1)
+    else {
+        return Err(match serde_json::from_str::<Header>(first) {
+            Ok(_) => Error::input(format!("{}: has today's format already", path.display()))
+                .hint("nothing needs to be done"),
+            Err(_) => not_a_header(path, first),
+        });
+    };
+    let old =
+        File::open(path).map_err(|error| Error::input(format!("{}: {error}", path.display())))?;
+    lock(&old, path)?;
+    let entries = entries::<OldEntry>(path, lines)?;
+    let ledger = migrate(&header, &entries, dataset, random::<16>()?.into()).map_err(|error| {
+        Error::input(format!("{}:{}: {error}", path.display(), error.index + 1)).hint(DAMAGED)
+    })?;
+    let beside = |ending: &str| {
+        let mut name = path.as_os_str().to_os_string();
+        name.push(ending);
+        PathBuf::from(name)
+    };
+    let (kept, new) = (beside(".format-1"), beside(".new"));
+    let failed = |error: std::io::Error| {
+        Error::run(format!("{}: cannot be carried over: {error}", path.display()))
+            .hint("the old ledger is unchanged")
+    };
+    let mut content = line(ledger.header())?;
+    for entry in ledger.entries() {
+        content += &line(entry)?;
+    }
+    let _ = std::fs::remove_file(&new);
+    // At every moment one whole ledger has the name.
+    let mut file = private_file::create_new(&new).map_err(failed)?;
+    file.write_all(content.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
+    std::fs::hard_link(path, &kept).map_err(failed)?;
+    std::fs::rename(&new, path).and_then(|()| private_file::sync_parent(path)).map_err(failed)?;
+    key_beside(path)?;
+    Ok((ledger, kept))
+}
+
+const DAMAGED: &str = "restore it from a backup; what it says can no longer be trusted";
+
+fn read_text(path: &Path) -> Result<String> {
+    let shown = path.display();
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Error::input(format!("{shown}: cannot be read: {error}")).hint("give a ledger file")
+    })?;
+    if !text.ends_with('\n') {
+        return Err(Error::input(format!("{shown}: the last entry is cut off")).hint(DAMAGED));
+    }
+    Ok(text)
+}
+
+fn entries<'a, T: serde::de::DeserializeOwned>(
+    path: &Path,
+    lines: impl Iterator<Item = &'a str>,
+) -> Result<Vec<T>> {
+    let parse = |(i, line): (usize, &str)| {
+        serde_json::from_str(line).map_err(|_| {
+            let place = format!("{}:{}", path.display(), i + 2);
+            Error::input(format!("{place}: not an entry that this version knows"))
+                .hint("update the program if a newer one wrote it; else restore it from a backup")
+        })
+    };
+    lines.enumerate().map(parse).collect()
+}
+
+/// What is wrong with a first line.
+fn not_a_header(path: &Path, line: &str) -> Error {
+    let shown = path.display();
+    let format = serde_json::from_str::<serde_json::Value>(line)
+        .ok()
+        .and_then(|header| header.get("ledger")?.as_u64());
+    match format {
+        Some(1) => {
+            Error::input(format!("{shown}: is a ledger of format 1, of version 0.2.3 or older"))
+                .hint("`dzoa ledger migrate FILE --dataset NAME` carries every charge over")
+        }
+        Some(format) => Error::input(format!(
+            "{shown}: is a ledger of format {format}, and this version reads format {LEDGER_FORMAT}"
+        ))
+        .hint("update the program"),
+        None => Error::input(format!("{shown}:1: not a ledger")).hint("give a ledger file"),
     }
 }
 
@@ -109,47 +271,32 @@ fn lock(file: &File, path: &Path) -> Result<()> {
     })
 }
 
-/// Reads and verifies a ledger. A damaged one is refused: dropping an entry would under-count.
-pub fn read(path: &Path) -> Result<Ledger> {
-    let shown = path.display();
-    let hint = "restore it from a backup; what it says can no longer be trusted";
-    let text = std::fs::read_to_string(path).map_err(|error| {
-        Error::input(format!("{shown}: cannot be read: {error}")).hint("give a ledger file")
-    })?;
-    if !text.ends_with('\n') {
-        return Err(Error::input(format!("{shown}: the last entry is cut off")).hint(hint));
+/// The key of the rows' digests, in a file of its own. A lost one is made anew: then rows are not recognised, which
+/// changes nothing about the budget.
+fn key_beside(path: &Path) -> Result<[u8; 32]> {
+    let mut name = path.as_os_str().to_os_string();
+    name.push(".key");
+    let path = PathBuf::from(name);
+    if let Ok(text) = std::fs::read_to_string(&path)
+        && let Ok(key) = text.trim().parse::<Digest>()
+    {
+        return Ok(key.0);
     }
-    let mut lines = text.lines();
-    let header: Header = lines
-        .next()
-        .and_then(|line| serde_json::from_str(line).ok())
-        .filter(|header: &Header| header.ledger == 1)
-        .ok_or_else(|| {
-            Error::input(format!("{shown}:1: not a ledger")).hint("give a ledger file")
-        })?;
-    let entries = lines
-        .enumerate()
-        .map(|(i, line)| {
-            serde_json::from_str::<Entry>(line)
-                .map_err(|_| Error::input(format!("{shown}:{}: not an entry", i + 2)).hint(hint))
-        })
-        .collect::<Result<Vec<_>>>()?;
-    Ledger::replay(header, entries)
-        .map_err(|error| Error::input(format!("{shown}:{}: {error}", error.index + 1)).hint(hint))
+    let key = random::<32>()?;
+    private_file::write(&path, format!("{}\n", Digest::from(key)).as_bytes())
+        .map_err(|error| Error::run(format!("{}: cannot be written: {error}", path.display())))?;
+    Ok(key)
 }
 
-/// A digest of the rows that only the holder of the key can compare.
-pub fn digest(key: &str, samples: &Samples) -> String {
-    let mut hasher = blake3::Hasher::new_keyed(blake3::hash(key.as_bytes()).as_bytes());
-    for i in 0..samples.count() {
-        samples.rows.visit(i, |column, value| {
-            // Zeros are not stored in sparse rows: the same rows have the same digest either way.
-            if value != 0.0 {
-                hasher.update(&(column as u64).to_le_bytes());
-                hasher.update(&value.to_bits().to_le_bytes());
-            }
-        });
-        hasher.update(b"y").update(&samples.targets[i].to_bits().to_le_bytes());
-    }
-    hasher.finalize().to_hex().to_string()
+fn random<const N: usize>() -> Result<[u8; N]> {
+    let mut bytes = [0; N];
+    rand::rngs::SysRng
+        .try_fill_bytes(&mut bytes)
+        .map_err(|error| Error::run(format!("the operating system has no entropy: {error}")))?;
+    Ok(bytes)
+}
+
+fn line(value: impl serde::Serialize) -> Result<String> {
+    let text = serde_json::to_string(&value).map_err(|error| Error::run(error.to_string()))?;
+    Ok(text + "\n")
 }

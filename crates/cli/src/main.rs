@@ -17,6 +17,7 @@ mod load;
 mod model;
 mod network_file;
 mod plot;
+mod private_file;
 mod progress;
 mod reader;
 mod report;

@@ -124,7 +124,7 @@ pub trait PrimalStep: Send + Sync {
 impl RoundContext<'_> {
     /// Releases a vector in the way it was charged.
     pub fn release(&self, b: Vec<f64>, receipt: Receipt) -> Result<Release, WrongEvent> {
-        Private::new(b).release(receipt, &mut self.streams.noise(self.agent, self.round))
+        Private::new(b).release(receipt, &self.streams.noise_key(self.agent))
     }
 }
 

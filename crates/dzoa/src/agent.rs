@@ -15,12 +15,14 @@ pub use messages::{
 pub use restart::{CannotLeave, Replan, Terms};
 
 use crate::admm::{Admm, InnerFailure, LocalState, PrimalStep, RoundContext};
+use crate::kernels::level;
 use crate::lagrangian::Lagrangian;
 use crate::problem::LocalObjective;
 use crate::streams::Streams;
 use crate::trace::Status;
 use crate::zeroth_order::Workspace;
-use dzoa_privacy::{Event, Ledger, Release};
+use dzoa_privacy::packed::pack;
+use dzoa_privacy::{Charge, Digest, Event, Ledger, Query, Release, RunId};
 use link::Link;
 use messages::norm;
 use std::collections::VecDeque;
@@ -58,6 +60,8 @@ pub struct Setup {
     pub events: Arc<[Event]>,
     /// What was spent on the data before, and how much may be.
     pub ledger: Ledger,
+    /// A digest of the rows and of what is asked of them: [`crate::problem::Problem::fingerprint`].
+    pub rows: Digest,
     /// The weights of the neighbours' vectors in the final averaging, at most 1 together.
     pub gossip_weights: Vec<f64>,
     /// Which estimate it reports.
@@ -74,6 +78,8 @@ pub struct Agent {
     round: u64,
     rounds_done: u64,
     phase: Phase,
+    /// The charge of the current round, once made.
+    charge: Option<Charge>,
     /// The release of the current round, once computed.
     released: Option<Release>,
     /// One per neighbour, in the same order.
@@ -98,6 +104,11 @@ enum Phase {
     Over,
 }
 
+/// What computes: another version, or another instruction set, may round differently.
+pub(crate) fn program() -> String {
+    format!("{} {}", env!("CARGO_PKG_VERSION"), level().name())
+}
+
 impl Agent {
     /// An agent before its first round.
     pub fn new(mut setup: Setup) -> Self {
@@ -108,6 +119,7 @@ impl Agent {
             round: 1,
             rounds_done: 0,
             phase: if setup.settings.rounds == 0 { Phase::Over } else { Phase::Ready },
+            charge: None,
             released: None,
             links: vec![Link::default(); degree],
             lag: 0,
@@ -136,10 +148,11 @@ impl Agent {
         if self.phase != Phase::Ready {
             return;
         }
-        let event = self.event();
+        let query = self.query();
+        let written = self.ledger.entries().len();
         let Setup { settings, objective, step, name, streams, .. } = &mut self.setup;
         // Charge before any noise is drawn: what is not written down cannot leave.
-        let receipt = match self.ledger.charge(event, &format!("round {}", self.round)) {
+        let receipt = match self.ledger.charge(query.clone()) {
             Ok(receipt) => receipt,
             Err(refused) => {
                 let (agent, rounds) = (name.clone(), self.round - 1);
@@ -147,8 +160,9 @@ impl Agent {
                 return self.finish(Status::BudgetExhausted { agent, rounds, reason });
             }
         };
+        self.charge = self.ledger.charge_for(&query).cloned();
         // What was charged is kept even if the step fails: its failure may say something, too.
-        self.outbox.extend(self.ledger.entries().last().cloned().map(Output::Persist));
+        self.outbox.extend(self.ledger.entries().get(written).cloned().map(Output::Persist));
         let lagrangian = self.state.lagrangian(settings, objective);
         let zero;
         let start = if settings.warm_start {
@@ -177,10 +191,48 @@ impl Agent {
         }
     }
 
-    /// How the release of this round is charged.
-    fn event(&self) -> Event {
+    /// What this round asks of the rows.
+    fn query(&self) -> Query {
         let events = &self.setup.events;
-        events[(self.round as usize - 1).min(events.len() - 1)]
+        Query {
+            run: self.run(),
+            round: self.round,
+            inputs: self.inputs(),
+            program: program(),
+            event: events[(self.round as usize - 1).min(events.len() - 1)],
+        }
+    }
+
+    /// A digest of everything that goes into this round: rows, settings, state, what the neighbours sent, and what
+    /// the solver remembers. The noise follows from it, so that other inputs never meet the same noise.
+    fn inputs(&self) -> Digest {
+        let Setup { settings, rows, name, neighbours, streams, step, .. } = &self.setup;
+        let Admm { rho, rounds, self_loop, warm_start } = settings;
+        let mut hasher = streams.digest("inputs of a round");
+        hasher.update(&rows.0).update(&self.round.to_le_bytes());
+        hasher.update(&rho.to_le_bytes()).update(&rounds.to_le_bytes());
+        hasher.update(&[u8::from(*self_loop), u8::from(*warm_start), neighbours.len() as u8]);
+        let mut vector = |tag: u64, values: &[f64]| {
+            hasher.update(&tag.to_le_bytes()).update(&(values.len() as u64).to_le_bytes());
+            hasher.update(&pack(values));
+        };
+        vector(u64::MAX, &self.state.beta);
+        for (&neighbour, edge) in neighbours.iter().zip(&self.state.edges) {
+            vector(neighbour as u64, &edge.beta);
+            vector(neighbour as u64, &edge.gamma);
+        }
+        vector(u64::MAX, step.memory());
+        Digest::from(*hasher.update(name.as_bytes()).finalize().as_bytes())
+    }
+
+    /// The rows that it looks at, by their digest.
+    pub(crate) fn bind(&mut self, rows: Digest) {
+        self.setup.rows = rows;
+    }
+
+    /// The run it takes part in.
+    pub fn run(&self) -> RunId {
+        self.setup.streams.run_id()
     }
 
     /// Sends what was released and waits for the neighbours.

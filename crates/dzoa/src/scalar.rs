@@ -45,8 +45,8 @@ impl PrimalStep for Scalar {
         let mut b = start.to_vec();
         let mut average = vec![0.0; features];
         let (mut clipped, mut raised) = (0, false);
-        let mut looks = NoisyScalars::new(receipt)?;
-        let mut noise = context.streams.noise(context.agent, context.round);
+        let noise = context.streams.noise_key(context.agent);
+        let mut answers = NoisyScalars::new(receipt, &noise)?;
         let draw = context.directions(Purpose::Directions, context.round);
         work.directions.resize(features, inner.directions);
         work.quotients.resize(inner.directions, 0.0);
@@ -66,7 +66,7 @@ impl PrimalStep for Scalar {
             if let Some(failure) = self.samples.failure() {
                 return Err(InnerFailure::Objective { step: t, failure });
             }
-            looks.look(&mut work.quotients, &mut noise)?;
+            answers.answer(&mut work.quotients)?;
             // From here on everything is a function of noisy means and public values.
             let alpha = inner.step_size(t, features);
             let scale = self.samples.total_weight() / inner.directions as f64;
@@ -86,7 +86,7 @@ impl PrimalStep for Scalar {
             b.iter_mut().zip(&average).for_each(|(b, sum)| *b = sum / inner.inner_steps as f64);
         }
         Ok(Primal {
-            release: looks.finish(b),
+            release: answers.finish(b),
             oracle_calls: inner.oracle_calls(inner.inner_steps),
             step_raised: raised,
             finished_exactly: false,

@@ -9,7 +9,7 @@ use crate::problem::{LocalObjective, Problem};
 use crate::streams::Streams;
 use crate::trace::{Observer, RoundView, Status};
 use crate::zeroth_order::{Workspace, ZerothOrder};
-use dzoa_privacy::{Event, Ledger};
+use dzoa_privacy::{Digest, Event, Ledger};
 use rayon::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -100,7 +100,9 @@ pub fn agents(
 ) -> Result<Vec<Agent>, BuildError> {
     check(problem, graph, &settings)?;
     let objectives = (0..graph.len()).map(|k| problem.local(k)).collect();
-    agents_of(objectives, graph, settings, releases, streams, step)
+    let mut agents = agents_of(objectives, graph, settings, releases, streams, step)?;
+    agents.iter_mut().enumerate().for_each(|(k, agent)| agent.bind(problem.fingerprint(k)));
+    Ok(agents)
 }
 
 /// Agents with any objective and any primal step, one of each per agent: what black boxes need.
@@ -135,6 +137,7 @@ pub fn agents_of(
             step: step(k),
             events: releases.events[k].clone(),
             ledger: ledgers.next().unwrap_or_default(),
+            rows: Digest::default(),
             gossip_weights: graph.gossip_weights(k),
             average: releases.average,
             streams: streams.clone(),

@@ -1,8 +1,8 @@
 //! Randomness, as streams keyed by who asks, when, and what for.
 
 use crate::kernels::normals::Normals;
+use dzoa_privacy::{NoiseKey, RunId};
 use rand::TryRng;
-use rand::rngs::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
@@ -94,9 +94,23 @@ impl Streams {
         Normals::new(&bytes)
     }
 
-    /// The cryptographic generator of one agent's privacy noise in one round.
-    pub fn noise(&self, agent: &str, round: u64) -> ChaCha20Rng {
-        ChaCha20Rng::from_seed(self.derive(Purpose::Noise, agent, round))
+    /// The secret of one agent's privacy noise. What is drawn with it depends on the charge that pays for it.
+    pub fn noise_key(&self, agent: &str) -> NoiseKey {
+        NoiseKey::new(self.derive(Purpose::Noise, agent, 0))
+    }
+
+    /// The name of the run that these streams are for: random, as their key is, and no secret.
+    pub fn run_id(&self) -> RunId {
+        let mut id = [0; 16];
+        self.digest("run").finalize_xof().fill(&mut id);
+        id.into()
+    }
+
+    /// A hash that only the holder of the key can compute: a digest of private values tells nobody else anything.
+    pub fn digest(&self, purpose: &str) -> blake3::Hasher {
+        let mut hasher = blake3::Hasher::new_keyed(&self.key);
+        hasher.update(b"digest").update(purpose.as_bytes());
+        hasher
     }
 
     fn derive(&self, purpose: Purpose, agent: &str, round: u64) -> [u8; 32] {

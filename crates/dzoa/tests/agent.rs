@@ -3,7 +3,7 @@
 
 use dzoa::agent::{Average, Input, LARGEST_NORM, Output, ProtocolError};
 use dzoa::prelude::*;
-use dzoa::privacy::{Budget, Event, Header, Ledger};
+use dzoa::privacy::{Budget, Event, Header, LEDGER_FORMAT, Ledger, RunId};
 use dzoa::problem::synthetic::Synthetic;
 use dzoa::simulate::{Releases, agents};
 use dzoa::streams::Purpose;
@@ -124,8 +124,9 @@ fn a_message_that_an_honest_neighbour_would_not_send_is_refused() {
 #[test]
 fn a_run_stops_before_it_overspends() {
     let budget = Some(Budget { epsilon: 1.0, delta: 1e-5 });
-    let ledger =
-        || Ledger::new(Header { ledger: 1, data: String::new(), key: String::new(), budget });
+    let (ledger, id, dataset) = (LEDGER_FORMAT, RunId::default(), String::new());
+    let header = Header { ledger, id, dataset, budget };
+    let ledger = || Ledger::new(header.clone());
     let mut agents = network(50, (0..K).map(|_| ledger()).collect());
     let mut rounds = 0;
     let status = simulate(&mut agents, &mut |view: &RoundView<'_>| {

@@ -72,7 +72,7 @@ fn dp_admm_follows_the_oracle_with_the_noise_given() {
     );
     let mut dp_admm = DpAdmm::new(settings, &problem);
     let holders: Vec<Holder> = (0..5).map(|k| Holder::new(&problem, k)).collect();
-    let mut noise = Streams::from_seed(1).noise("", 0);
+    let noise = Streams::from_seed(1).noise_key("");
     let mut compared = 0;
     for round in 1..=10 {
         let releases: Vec<_> = holders
@@ -81,8 +81,8 @@ fn dp_admm_follows_the_oracle_with_the_noise_given() {
                 let mut w = dp_admm.update(round, holder);
                 let given = &oracle.noise[round as usize - 1][holder.k];
                 w.iter_mut().zip(given).for_each(|(w, noise)| *w += noise);
-                let receipt = Ledger::default().charge(Event::Unprotected, "").unwrap();
-                Private::new(w).release(receipt, &mut noise).unwrap()
+                let receipt = Ledger::default().charge(Event::Unprotected.query(1)).unwrap();
+                Private::new(w).release(receipt, &noise).unwrap()
             })
             .collect();
         dp_admm.absorb(round, &releases);
@@ -330,9 +330,9 @@ fn clipping_replaces_a_bound_that_the_loss_does_not_have() {
     targets[7] = -1e9;
     other.agents[0] = Arc::new(Samples::new(Rows::dense(4, rows).unwrap(), targets).unwrap());
     let look = |problem: &Problem| {
-        let receipt = Ledger::default().charge(Event::Unprotected, "").unwrap();
-        let mut noise = Streams::from_seed(1).noise("", 0);
-        clipped.look(1, &mut Holder::new(problem, 0), receipt, &mut noise).unwrap().to_vec()
+        let receipt = Ledger::default().charge(Event::Unprotected.query(1)).unwrap();
+        let noise = Streams::from_seed(1).noise_key("");
+        clipped.look(1, &mut Holder::new(problem, 0), receipt, &noise).unwrap().to_vec()
     };
     let moved: f64 =
         look(&problem).iter().zip(look(&other)).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
@@ -386,9 +386,8 @@ fn the_papers_benchmark_has_the_noise_of_its_formula() {
     let still = baseline.update(4, &holder);
     let (mut squares, mut ledger) = (0.0, Ledger::default());
     for look in 0..LOOKS {
-        let receipt = ledger.charge(Event::Nominal { epsilon, delta }, "look").unwrap();
-        let mut noise = streams.noise("a", look);
-        let release = baseline.look(4, &mut holder, receipt, &mut noise).unwrap();
+        let receipt = ledger.charge(Event::Nominal { epsilon, delta }.query(look)).unwrap();
+        let release = baseline.look(4, &mut holder, receipt, &streams.noise_key("a")).unwrap();
         squares += release.iter().zip(&still).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
     }
     let measured = (squares / (LOOKS as f64 * still.len() as f64)).sqrt();

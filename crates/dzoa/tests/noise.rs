@@ -9,9 +9,9 @@ const SIGMA: f64 = 0.7;
 /// The noise of one release of many coordinates.
 fn noise(streams: &Streams, agent: &str, round: u64) -> Vec<f64> {
     let event = Event::discrete_gaussian(0.1, SIGMA, DRAWS, 1);
-    let receipt = Ledger::default().charge(event, "").unwrap();
+    let receipt = Ledger::default().charge(event.query(round)).unwrap();
     let zeros = Private::new(vec![0.0; DRAWS]);
-    zeros.release(receipt, &mut streams.noise(agent, round)).unwrap().to_vec()
+    zeros.release(receipt, &streams.noise_key(agent)).unwrap().to_vec()
 }
 
 fn correlation(a: &[f64], b: &[f64]) -> f64 {

@@ -387,8 +387,8 @@ fn a_black_box_reaches_what_the_known_loss_reaches_and_says_that_it_raised_the_s
         let streams = Streams::from_seed(1);
         let context = RoundContext { agent: "a", round: 1, streams: &streams };
         let mut step = inner;
-        let receipt =
-            dzoa::privacy::Ledger::default().charge(dzoa::privacy::Event::Unprotected, "").unwrap();
+        let query = dzoa::privacy::Event::Unprotected.query(1);
+        let receipt = dzoa::privacy::Ledger::default().charge(query).unwrap();
         let primal = step
             .update(&lagrangian, &[0.0; P], receipt, &context, &mut Default::default())
             .unwrap();

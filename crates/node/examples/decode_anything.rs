@@ -2,6 +2,7 @@
 //!
 //!     cargo build --release --workspace --examples && target/release/examples/decode_anything
 
+use dzoa::privacy::Seen;
 use dzoa_node::wire::{Body, Frame, longest};
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
@@ -11,10 +12,22 @@ const CASES: u64 = 10_000_000;
 fn main() {
     let mut rng = StdRng::seed_from_u64(1);
     let body = Body::Vector { round: 1, values: vec![1.0; 3].into() };
-    let (from, to) = ("b".into(), "a".into());
-    let honest =
-        Frame { network: [7; 32], program: "0".into(), from, to, round: 1, needs: 1, body }
-            .encode();
+    let ledger = Seen { ledger: [2; 16].into(), entries: 1, head: [0; 32].into() };
+    let honest = Frame {
+        network: [7; 32],
+        program: "0".into(),
+        from: "b".into(),
+        to: "a".into(),
+        round: 1,
+        needs: 1,
+        session: 1,
+        number: 1,
+        echo: 2,
+        ledger,
+        yours: Some(ledger),
+        body,
+    };
+    let honest = honest.encode();
     let mut readable = 0;
     for case in 0..CASES {
         let mut bytes = vec![0; rng.random_range(0..200)];

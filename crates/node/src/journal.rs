@@ -4,12 +4,14 @@
 //! agent and its rows, and holds the key of the agent's randomness; every further one holds what a round took
 //! in and what was charged and released on the strength of it. One `fdatasync` a round makes both durable.
 //!
-//! **Why nothing can be released twice with different values.** A vector is sent only as a [`Durable`], which
-//! only [`Journal::commit`] makes. So whatever was sent is in the journal, and after a restart the kept bytes
+//! **Why nothing is released twice with different values.** A vector is sent only as a [`Durable`], which
+//! only [`Journal::commit`] makes. So whatever was sent is in the journal, and after a restart the persisted bytes
 //! go out again: no noise is drawn. Should the disk have lost the last record in spite of `fdatasync`, the
-//! agent computes that round again from the same inputs (its neighbours repeat them) with the same key, which
-//! was durable before the first round, and so gets the same bits. A record that is damaged anywhere but at
-//! the very end of the file is refused.
+//! agent computes that round again. From the same inputs (its neighbours repeat them) it gets the same bits, because
+//! the noise follows from the key, which was durable before the first round, and from the charge, which is in the
+//! ledger. From other inputs it is another charge with fresh noise. A journal that lacks more than that one round,
+//! an old backup, is refused: by the ledger, and by the neighbours. A record that is damaged anywhere but at the very
+//! end of the file is refused, too.
 //!
 //! The journal holds private values (the key, duals of the solver): it is readable by its owner only.
 
@@ -53,6 +55,12 @@ pub enum JournalError {
         offset: usize,
         /// Bytes behind the damage.
         after: usize,
+    },
+    /// A journal of another version.
+    #[error("the journal is of format {found}, and this version reads format {FORMAT}")]
+    OtherFormat {
+        /// Its format.
+        found: u32,
     },
     /// A record that is whole, and makes no sense.
     #[error("record {index} of the journal cannot be read by this version")]
@@ -152,6 +160,14 @@ impl Journal {
 /// What is in a journal, for whoever looks at it afterwards.
 pub fn read(path: &Path) -> Result<Vec<Record>, JournalError> {
     Ok(parse(&std::fs::read(path)?)?.records)
+}
+
+/// The key of the agent whose journal it is: a secret.
+pub fn key(records: &[Record]) -> [u8; 32] {
+    match records.first() {
+        Some(Record::Start(start)) => start.key,
+        _ => [0; 32],
+    }
 }
 
 /// A journal with its content.

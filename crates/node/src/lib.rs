@@ -7,6 +7,7 @@
 mod aside;
 pub mod certs;
 pub mod drive;
+mod greeting;
 pub mod journal;
 pub mod memory;
 pub mod node;

@@ -11,7 +11,7 @@ use crate::peer::{Peer, SLOWEST_RESEND};
 pub use crate::terms::{End, NodeError, OnLoss, Refusal, Settings, Stats};
 use crate::wire::{self, Body, Frame};
 use dzoa::agent::{Agent, Envelope, Input, Inputs, LARGEST_NORM, Message, Output, Past};
-use dzoa::privacy::Entry;
+use dzoa::privacy::{Entry, Record as LedgerRecord, Seen};
 use dzoa::trace::Status;
 use dzoa::zeroth_order::Workspace;
 use std::collections::VecDeque;
@@ -28,12 +28,15 @@ pub struct Node {
     pub(crate) end: Option<End>,
     pub(crate) refusals: Vec<Refusal>,
     pub(crate) stats: Stats,
+    /// The last round whose release is in the journal.
+    pub(crate) released: u64,
+    /// The ledger as far as it is durable: what neighbours may be told.
+    pub(crate) durable: Seen,
     journal: Journal,
-    /// The ledger. An entry that is only there is found again by the round that is computed again, and one that
+    /// The ledger. A charge that is only there is found again by the round that is computed again, and one that
     /// is only in the journal is told to the ledger at the next start: so both wait for the disk at one time.
     keeper: Aside<Entry>,
     work: Workspace,
-    charged: Option<Entry>,
     taken: Vec<Inputs>,
     /// The vectors that a neighbour may still miss.
     recent: VecDeque<Durable<Envelope>>,
@@ -66,6 +69,8 @@ impl Node {
         });
         let mut node = Self {
             peers: peers.collect(),
+            released: 0,
+            durable: agent.ledger().seen(),
             agent,
             settings,
             end: None,
@@ -74,7 +79,6 @@ impl Node {
             journal: opened.journal,
             keeper: Aside::new(move |entry| keep_entry(&entry)),
             work: Workspace::default(),
-            charged: None,
             taken: Vec::new(),
             recent: VecDeque::new(),
             outgoing: Vec::new(),
@@ -83,31 +87,66 @@ impl Node {
             over_since: None,
             complete_since: None,
         };
-        opened.records.into_iter().try_for_each(|record| node.replay(record, now))?;
+        let mut uncharged = Vec::new();
+        for record in opened.records {
+            node.replay(record, &mut uncharged, now)?;
+        }
+        node.agree_with_ledger(uncharged)?;
         node.agent.resumed();
         Ok(node)
     }
 
-    fn replay(&mut self, record: Record, now: Duration) -> Result<(), NodeError> {
+    /// Refuses a journal and a ledger of which one is older than the other. A crash explains one round that only one of
+    /// the two has: they are written at the same time, and nothing is sent before both are done.
+    fn agree_with_ledger(&mut self, uncharged: Vec<Entry>) -> Result<(), NodeError> {
+        let journal = self.released;
+        let ledger = self.agent.ledger().last_round(self.agent.run());
+        if ledger > journal + 1 {
+            return Err(NodeError::JournalBehind { journal, ledger });
+        }
+        let newest =
+            |entry: &Entry| matches!(&entry.record, LedgerRecord::Charge(c) if c.round == journal);
+        if uncharged.len() > 1 || !uncharged.iter().all(newest) {
+            return Err(NodeError::LedgerBehind { missing: uncharged.len() });
+        }
+        uncharged.into_iter().for_each(|entry| self.keeper.begin(entry));
+        self.keep_ledger()
+    }
+
+    /// Returns once the ledger is durable.
+    fn keep_ledger(&mut self) -> Result<(), NodeError> {
+        self.keeper.finish().map_err(NodeError::Ledger)?;
+        self.durable = self.agent.ledger().seen();
+        Ok(())
+    }
+
+    fn replay(
+        &mut self,
+        record: Record,
+        uncharged: &mut Vec<Entry>,
+        now: Duration,
+    ) -> Result<(), NodeError> {
         match record {
             Record::Start(_) => return Err(JournalError::Unreadable { index: 2 }.into()),
             Record::Left { neighbour, .. } => self.forget(neighbour)?,
-            Record::Round { inputs, past } => {
+            Record::Round { inputs, past, seen } => {
+                for (index, seen) in seen {
+                    let peer = self.peers.iter_mut().find(|peer| peer.index == index);
+                    peer.map(|peer| peer.recall(seen)).ok_or(NodeError::Order(0))?;
+                }
                 for inputs in inputs {
                     let inputs = inputs.inputs();
                     let round = inputs.round;
                     if !self.agent.retake(inputs)? {
                         return Err(NodeError::Order(round));
                     }
-                    self.recollect(now);
+                    self.recollect(uncharged, now);
                 }
                 if let Some(kept) = past {
                     let past = kept.past().ok_or(JournalError::Unreadable { index: 0 })?;
-                    let entry = past.entry.clone();
                     self.agent.resume(past)?;
-                    self.keeper.begin(entry);
-                    self.keeper.finish().map_err(NodeError::Ledger)?;
-                    self.recollect(now);
+                    self.released = self.agent.round();
+                    self.recollect(uncharged, now);
                 }
             }
         }
@@ -115,13 +154,14 @@ impl Node {
     }
 
     /// Takes the agent's outputs of a replayed round for done: they were.
-    fn recollect(&mut self, now: Duration) {
+    fn recollect(&mut self, uncharged: &mut Vec<Entry>, now: Duration) {
         while let Some(output) = self.agent.poll() {
             match output {
                 Output::Compute => break,
                 Output::Send(envelope) => self.remember(self.journal.kept(envelope)),
                 Output::Done(status) => self.over(status, now),
-                Output::Persist(_) | Output::Completed(_) => {}
+                Output::Persist(entry) => uncharged.push(entry),
+                Output::Completed(_) => {}
             }
         }
     }
@@ -142,6 +182,14 @@ impl Node {
         };
         if let Some(what) = self.difference(&frame, &name) {
             return self.refuse(name, what, bytes);
+        }
+        match self.greet(position, &frame, now) {
+            Ok(true) if self.end.is_none() => {}
+            Ok(_) => return,
+            Err(what) => {
+                self.peers[position].suspect = true;
+                return self.refuse(name, what, bytes);
+            }
         }
         let needed = self.agent.needs(from);
         let peer = &mut self.peers[position];
@@ -179,7 +227,8 @@ impl Node {
         if !peer.suspect {
             peer.heard = now;
         }
-        let last = self.recent.back().map_or(0, |envelope| envelope.round);
+        let last = self.newest_round();
+        let peer = &mut self.peers[position];
         if peer.needs <= last && peer.may_answer(now) {
             self.repeat(position, now);
         }
@@ -225,6 +274,8 @@ impl Node {
         while self.end.is_none() {
             let Some(output) = self.agent.poll() else { break };
             match output {
+                // Nothing new is released before every neighbour has said to this process what it knows of us.
+                Output::Compute if !self.is_greeted() => break,
                 Output::Compute => {
                     // With late neighbours a round depends on who was late: that is kept before it is
                     // computed, so that no crash can lead to another release of the same round.
@@ -233,25 +284,18 @@ impl Node {
                     }
                     self.agent.compute(&mut self.work);
                 }
-                Output::Persist(entry) => {
-                    self.keeper.begin(entry.clone());
-                    self.charged = Some(entry);
-                }
+                Output::Persist(entry) => self.keeper.begin(entry),
                 Output::Completed(inputs) => {
                     self.taken.push(inputs);
                 }
                 Output::Send(envelope) => {
-                    let past = self.charged.take().and_then(|entry| match &envelope.message {
-                        Message::Release(release) => Some(Past {
-                            release: release.seal(&entry),
-                            entry,
-                            memory: self.agent.memory().to_vec(),
-                            counters: self.agent.counters(),
-                        }),
+                    let past = match &envelope.message {
+                        Message::Release(release) => self.agent.past(release),
                         Message::Average(_) => None,
-                    });
+                    };
+                    self.released = past.as_ref().map_or(self.released, |past| past.charge.round);
                     let durable = self.commit(past, envelope)?;
-                    self.keeper.finish().map_err(NodeError::Ledger)?;
+                    self.keep_ledger()?;
                     self.round_since = now();
                     self.limit_at =
                         self.round_since + self.settings.round_limit.unwrap_or_default();
@@ -260,7 +304,7 @@ impl Node {
                 }
                 Output::Done(status) => {
                     // What was charged is kept even where nothing came of it.
-                    self.keeper.finish().map_err(NodeError::Ledger)?;
+                    self.keep_ledger()?;
                     if !self.taken.is_empty() {
                         self.commit(None, ())?;
                     }
@@ -268,13 +312,22 @@ impl Node {
                 }
             }
         }
+        // What neighbours' ledgers were seen to be waits for nothing, but is not forgotten.
+        self.keep_ledger()?;
         self.tick(now())
     }
 
     fn commit<T>(&mut self, past: Option<Past>, about: T) -> Result<Durable<T>, NodeError> {
         let inputs = self.taken.drain(..).map(Into::into).collect();
-        let record = Record::Round { inputs, past: past.map(Into::into) };
+        let news = self.peers.iter_mut().filter_map(|peer| Some((peer.index, peer.news()?)));
+        let seen = news.collect();
+        let record = Record::Round { inputs, past: past.map(Into::into), seen };
         Ok(self.journal.commit(&record, about)?)
+    }
+
+    /// The last round of which something was sent, the final averaging included.
+    pub(crate) fn newest_round(&self) -> u64 {
+        self.recent.back().map_or(0, |envelope| envelope.round)
     }
 
     fn remember(&mut self, envelope: Durable<Envelope>) {
@@ -294,6 +347,7 @@ impl Node {
             self.tell_all(&Body::Bye { reason: wire::short(&format!("{status:?}")) });
             self.end = Some(End::Agent(status));
         } else {
+            self.bear_witness();
             // The last word of a round that is safely kept.
             self.tell_all(&Body::Note);
             self.peers.iter_mut().for_each(|peer| peer.progress(now));
@@ -389,7 +443,7 @@ impl Node {
     }
 
     /// Ends this agent's part, and says so.
-    fn stop(&mut self, end: End) {
+    pub(crate) fn stop(&mut self, end: End) {
         let reason = wire::short(&format!("{end:?}"));
         self.tell_all(&Body::Bye { reason });
         self.end = Some(end);
@@ -451,7 +505,7 @@ impl Node {
         }
     }
 
-    fn say(&mut self, position: usize, body: Body) {
+    pub(crate) fn say(&mut self, position: usize, body: Body) {
         let frame = self.frame(position, body);
         self.post(position, frame.encode());
     }
@@ -465,6 +519,11 @@ impl Node {
             to: peer.name.clone(),
             round: self.agent.round() + u64::from(self.over_since.is_some()),
             needs: self.agent.needs(peer.index).unwrap_or(0),
+            session: self.settings.session,
+            number: self.stats.sent.0,
+            echo: peer.session,
+            ledger: self.durable,
+            yours: peer.seen,
             body,
         }
     }

@@ -1,5 +1,6 @@
 //! What an agent knows of one neighbour, and when it speaks to it again.
 
+use dzoa::privacy::Seen;
 use std::time::Duration;
 
 /// The first repetition comes after this long without progress; each further one after twice as long.
@@ -18,6 +19,14 @@ pub struct Peer {
     pub heard: Duration,
     /// Whether it was ever heard.
     pub met: bool,
+    /// Whether it spoke to this process, and not only to an earlier one.
+    pub greeted: bool,
+    /// The random number of its process.
+    pub session: u64,
+    /// The last of its frames that was heard, by number.
+    pub number: u64,
+    /// The furthest that its ledger was seen.
+    pub seen: Option<Seen>,
     /// How long rounds have waited for it.
     pub waited: Duration,
     /// Its round.
@@ -28,6 +37,8 @@ pub struct Peer {
     pub suspect: bool,
     /// Whether we went on without it, and from which round.
     pub left: Option<u64>,
+    /// What the journal says of its ledger.
+    written: Option<Seen>,
     next_send: Duration,
     interval: Duration,
     spoken: Duration,
@@ -40,15 +51,32 @@ impl Peer {
             name,
             heard: now,
             met: false,
+            greeted: false,
+            session: 0,
+            number: 0,
+            seen: None,
             waited: Duration::ZERO,
             round: 0,
             needs: 1,
             suspect: false,
             left: None,
+            written: None,
             next_send: now,
             interval: FIRST_RESEND,
             spoken: now,
         }
+    }
+
+    /// How far its ledger was seen, where the journal does not say so yet.
+    pub(crate) fn news(&mut self) -> Option<Seen> {
+        let news = self.seen.filter(|_| self.seen != self.written);
+        self.written = self.seen;
+        news
+    }
+
+    /// What the journal says of its ledger.
+    pub(crate) fn recall(&mut self, seen: Seen) {
+        (self.seen, self.written) = (Some(seen), Some(seen));
     }
 
     /// Something new came from it, or something new went to it: patience starts again.

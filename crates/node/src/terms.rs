@@ -13,6 +13,8 @@ pub struct Settings {
     pub network: [u8; 32],
     /// Version of the program.
     pub program: String,
+    /// A random number of this process.
+    pub session: u64,
     /// All agents, in the order of the graph.
     pub names: Vec<String>,
     /// How long a neighbour may be silent.
@@ -59,6 +61,13 @@ pub enum End {
         /// Our round.
         round: u64,
     },
+    /// A neighbour remembers more of this agent than the agent does: its state or its ledger is an old one.
+    RolledBack {
+        /// Who remembers.
+        name: String,
+        /// What, with both sides' numbers.
+        what: String,
+    },
     /// A neighbour went on without us.
     LeftBehind {
         /// Who.
@@ -83,6 +92,24 @@ pub enum NodeError {
     /// The journal holds what no neighbour can have sent.
     #[error("the journal does not continue this run: {0}")]
     Replay(#[from] ProtocolError),
+    /// The journal is an old one.
+    #[error(
+        "the journal ends with round {journal}, and the ledger was charged for round {ledger}: the state is an old one"
+    )]
+    JournalBehind {
+        /// The last round in the journal.
+        journal: u64,
+        /// The last round of this run in the ledger.
+        ledger: u64,
+    },
+    /// The ledger is an old one.
+    #[error(
+        "the journal holds {missing} releases that the ledger was never charged for: the ledger is an old one"
+    )]
+    LedgerBehind {
+        /// Releases without a charge.
+        missing: usize,
+    },
     /// Fewer neighbours.
     #[error("cannot go on without `{name}`: {why}")]
     Leave {

@@ -10,13 +10,14 @@
 
 use crate::journal::Durable;
 use dzoa::agent::Envelope;
+use dzoa::privacy::Seen;
 use dzoa::privacy::packed::{pack, unpack};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use thiserror::Error;
 
 /// The format of frames.
-pub const FORMAT: u8 = 1;
+pub const FORMAT: u8 = 2;
 const MAGIC: &[u8; 4] = b"dzoa";
 /// Magic, format and checksum.
 const AROUND: usize = 9;
@@ -40,6 +41,16 @@ pub struct Frame<B = Body> {
     pub round: u64,
     /// The first vector of the receiver's that the sender misses.
     pub needs: u64,
+    /// A random number of the sender's process.
+    pub session: u64,
+    /// Counts the frames of that process.
+    pub number: u64,
+    /// The receiver's, as the sender last heard it: what says it was said to the process that is there now.
+    pub echo: u64,
+    /// How far the sender's ledger is.
+    pub ledger: Seen,
+    /// The furthest that the sender ever saw the receiver's ledger.
+    pub yours: Option<Seen>,
     /// What is said.
     pub body: B,
 }
@@ -175,8 +186,20 @@ impl Body {
 impl<B> Frame<B> {
     /// The same with another body.
     fn with<C>(self, body: C) -> Frame<C> {
-        let Self { network, program, from, to, round, needs, .. } = self;
-        Frame { network, program, from, to, round, needs, body }
+        Frame {
+            network: self.network,
+            program: self.program,
+            from: self.from,
+            to: self.to,
+            round: self.round,
+            needs: self.needs,
+            session: self.session,
+            number: self.number,
+            echo: self.echo,
+            ledger: self.ledger,
+            yours: self.yours,
+            body,
+        }
     }
 }
 

@@ -43,7 +43,7 @@ fn a_thousand_schedules_with_loss_duplication_reordering_and_partitions_end_with
             let (end, bits) = end.as_ref().unwrap();
             assert_eq!(*end, End::Agent(Status::Finished), "schedule {seed}, agent {k}");
             assert_eq!(*bits, expected[k], "schedule {seed}, agent {k}");
-            assert_eq!(world.ledgers[k].lock().unwrap().len() as u64, ROUNDS);
+            assert_eq!(world.charges(k).len() as u64, ROUNDS);
         }
         lost_anything |= world.vectors().len() < world.network.record().len();
     }
@@ -116,7 +116,7 @@ fn agents_killed_at_any_moment_send_the_same_vectors_and_charge_once() {
             let (end, bits) = end.as_ref().unwrap();
             assert_eq!(*end, End::Agent(Status::Finished), "schedule {seed}, agent {k}");
             assert_eq!(*bits, expected[k], "schedule {seed}, agent {k}");
-            assert_eq!(world.ledgers[k].lock().unwrap().len() as u64, ROUNDS);
+            assert_eq!(world.charges(k).len() as u64, ROUNDS);
         }
     }
     assert!(kills > 1000, "only {kills} kills");
@@ -176,7 +176,7 @@ fn a_journal_cut_at_any_byte_of_its_last_record_gives_the_same_vectors_and_charg
                 let (end, bits) = again.ends[k].as_ref().unwrap();
                 assert_eq!(*end, End::Agent(Status::Finished), "cut at {cut}");
                 assert_eq!(*bits, expected[k], "cut at {cut}");
-                assert_eq!(again.ledgers[k].lock().unwrap().len() as u64, ROUNDS);
+                assert_eq!(again.charges(k).len() as u64, ROUNDS);
             }
         }
     }

@@ -83,7 +83,8 @@ fn without_a_lost_neighbour_the_others_reach_their_own_optimum() {
 fn what_is_released_after_a_neighbour_left_is_charged_with_the_new_sensitivity() {
     let weather = Weather {
         delay: Duration::from_millis(10),
-        partitions: vec![Partition { from: Duration::ZERO, until: None, side: vec![4] }],
+        // After the greeting, and before the vectors of the first round are there.
+        partitions: vec![Partition { from: Duration::from_millis(15), until: None, side: vec![4] }],
         ..Weather::default()
     };
     let mut world = World::new(weather, 1);
@@ -102,13 +103,12 @@ fn what_is_released_after_a_neighbour_left_is_charged_with_the_new_sensitivity()
     world.start_all();
     world.run(LIMIT);
     for k in [0, 3] {
-        let entries = world.ledgers[k].lock().unwrap().clone();
-        assert_eq!(entries.len(), 6);
-        assert_eq!(entries[0].event, event(), "round 1 was released with the neighbour");
-        assert!(entries[1..].iter().all(|entry| entry.event == larger), "{entries:?}");
+        let charges = world.charges(k);
+        assert_eq!(charges.len(), 6);
+        assert_eq!(charges[0].event, event(), "round 1 was released with the neighbour");
+        assert!(charges[1..].iter().all(|charge| charge.event == larger), "{charges:?}");
     }
-    let entries = world.ledgers[1].lock().unwrap().clone();
-    assert!(entries.iter().all(|entry| entry.event == event()), "b lost nobody");
+    assert!(world.charges(1).iter().all(|charge| charge.event == event()), "b lost nobody");
 }
 
 #[test]
@@ -176,8 +176,8 @@ fn partial_rounds_survive_kills_without_a_second_vector() {
             world.step(k);
         }
         world.vectors();
-        for (k, ledger) in world.ledgers.iter().enumerate() {
-            assert_eq!(ledger.lock().unwrap().len(), 20, "agent {k}");
+        for k in 0..K {
+            assert_eq!(world.charges(k).len(), 20, "agent {k}");
         }
     }
 }

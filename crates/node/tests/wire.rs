@@ -3,6 +3,7 @@
 mod common;
 
 use common::{K, P, World, settings};
+use dzoa::privacy::Seen;
 use dzoa_node::memory::Weather;
 use dzoa_node::wire::{Body, DecodeError, Frame, longest, short};
 use proptest::prelude::*;
@@ -12,7 +13,22 @@ use std::time::Duration;
 
 fn frame(body: Body) -> Frame {
     let (from, to) = ("b".into(), "a".into());
-    Frame { network: [7; 32], program: "test".into(), from, to, round: 1, needs: 1, body }
+    let ledger = Seen { ledger: [2; 16].into(), entries: 0, head: [0; 32].into() };
+    Frame {
+        network: [7; 32],
+        program: "test".into(),
+        from,
+        to,
+        round: 1,
+        needs: 1,
+        session: 99,
+        number: 1,
+        // The first process of a world: agent 0.
+        echo: 1,
+        ledger,
+        yours: None,
+        body,
+    }
 }
 
 /// 100,000 here; the benches try ten million.

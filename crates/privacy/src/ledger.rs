@@ -3,13 +3,27 @@
 //! Entries form a hash chain, so that a changed byte is found, and replay to the same spent budget.
 //! The ledger itself touches no files: it hands out every entry to be made durable *before* the
 //! release that it pays for.
+//!
+//! Every charge names its run, its round and a digest of what went into it ([`Charge`]). The same query of the same
+//! run is found again and not charged twice: its noise follows from the charge, so that the same bytes leave.
+//! Anything else is another charge.
+
+mod format1;
+
+pub use format1::{OldEntry, OldHeader, migrate};
 
 use crate::accountant::{Accountant, Unsupported};
-use crate::{Claim, Event, ExactGaussian};
+use crate::{Begin, Charge, Claim, Digest, Event, ExactGaussian, Query, RunId, Seen};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use thiserror::Error;
 
-/// How much may ever be spent on a data set.
+/// The format of ledgers.
+pub const LEDGER_FORMAT: u32 = 2;
+/// The version of an entry's content.
+const ENTRY_VERSION: u32 = 1;
+
+/// How much may ever be spent on a data set, or how much a run may spend.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Budget {
@@ -23,28 +37,57 @@ pub struct Budget {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Header {
-    /// Format; 1.
+    /// [`LEDGER_FORMAT`].
     pub ledger: u32,
-    /// A keyed digest of the rows: recognises the data set without revealing it.
-    pub data: String,
-    /// The key of the digest.
-    pub key: String,
+    /// Which ledger this is: random, and no secret.
+    pub id: RunId,
+    /// The data set, as its owner calls it.
+    pub dataset: String,
     /// The lifetime budget.
     pub budget: Option<Budget>,
 }
 
-/// One charge.
+/// One entry.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
     /// Counted from 1.
     pub index: u64,
-    /// What for: the run, the round.
-    pub note: String,
-    /// What was charged.
-    pub event: Event,
+    /// The version of the record.
+    pub version: u32,
+    /// What happened.
+    pub record: Record,
     /// Digest of this entry and everything before it.
-    pub hash: String,
+    pub hash: Digest,
+}
+
+/// What a ledger remembers. Append-only: a record keeps its meaning for ever.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Record {
+    /// A run began.
+    Begin(Begin),
+    /// Something was charged.
+    Charge(Charge),
+    /// Another agent's ledger was seen.
+    Witness {
+        /// The agent.
+        agent: String,
+        /// Its ledger.
+        seen: Seen,
+    },
+    /// The entries after this one, up to so many, were carried over from an older format.
+    Migrated {
+        /// That format.
+        from: u32,
+        /// The digest of the rows there. Its key stays behind.
+        rows: String,
+        /// The digest of the old ledger.
+        head: String,
+        /// Charges carried over.
+        entries: u64,
+    },
 }
 
 /// A charge that the ledger does not allow. Nothing was written, no noise may be drawn.
@@ -58,6 +101,16 @@ pub enum Refused {
         /// Spent before.
         spent: f64,
         /// Spent with this release.
+        would: f64,
+    },
+    /// The whole run would exceed the budget.
+    #[error("the budget of epsilon {} at delta {} does not last: {spent:.6} is spent, and the whole run would make it {would:.6}", budget.epsilon, budget.delta)]
+    Run {
+        /// The budget.
+        budget: Budget,
+        /// Spent before.
+        spent: f64,
+        /// Spent with all of the run.
         would: f64,
     },
     /// The event has no price.
@@ -76,13 +129,13 @@ pub struct Tampered {
 /// Every release about one data set, in order.
 ///
 /// ```
-/// use dzoa_privacy::{Event, Ledger, Private};
-/// use rand::SeedableRng;
+/// use dzoa_privacy::{Event, Ledger, NoiseKey, Private};
 /// let mut ledger = Ledger::default();
-/// let receipt = ledger.charge(Event::Unprotected, "round 1")?;
-/// let mut rng = rand::rngs::StdRng::seed_from_u64(0); // events without noise draw nothing
-/// let release = Private::new(vec![1.0, 2.0]).release(receipt, &mut rng).unwrap();
+/// let receipt = ledger.charge(Event::Unprotected.query(1))?;
+/// let release = Private::new(vec![1.0, 2.0]).release(receipt, &NoiseKey::new([0; 32])).unwrap();
 /// assert_eq!(&release[..], &[1.0, 2.0]);
+/// // The same query again is the same release, and no second charge.
+/// ledger.charge(Event::Unprotected.query(1))?;
 /// assert_eq!(ledger.entries().len(), 1);
 /// # Ok::<(), dzoa_privacy::Refused>(())
 /// ```
@@ -90,61 +143,123 @@ pub struct Tampered {
 /// A receipt cannot be made elsewhere:
 ///
 /// ```compile_fail
-/// let forged = dzoa_privacy::Receipt { event: dzoa_privacy::Event::Unprotected, head: [0; 32] };
+/// let forged = dzoa_privacy::Receipt { event: dzoa_privacy::Event::Unprotected, id: [0; 32].into() };
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
     header: Option<Header>,
     entries: Vec<Entry>,
+    /// Where the charges of a run's round are.
+    rounds: BTreeMap<(RunId, u64), Vec<usize>>,
     spent: ExactGaussian,
+    claim: Option<Claim>,
     /// Whether something was charged that `spent` has no theory for.
     unpriced: bool,
-    head: [u8; 32],
+    head: Digest,
 }
 
 /// Proof that a release was charged. Used up by the release.
 #[derive(Debug)]
 pub struct Receipt {
     pub(crate) event: Event,
-    /// The digest of the entry that it was written down in.
-    pub(crate) head: [u8; 32],
+    /// [`Charge::id`]
+    pub(crate) id: Digest,
 }
 
 impl Ledger {
     /// An empty ledger for one data set.
     pub fn new(header: Header) -> Self {
         let text = serde_json::to_string(&header).expect("a header is plain data");
-        Self {
-            head: *blake3::hash(text.as_bytes()).as_bytes(),
-            header: Some(header),
-            ..Self::default()
+        let head = Digest::from(*blake3::hash(text.as_bytes()).as_bytes());
+        Self { head, header: Some(header), ..Self::default() }
+    }
+
+    /// Writes a query down and hands out the receipt for its release; refuses before anything changes.
+    ///
+    /// A query that was charged before, made from the same inputs by the same program, is not charged again: it is
+    /// the same release, to the last bit. Anything else is a charge of its own, also for a round that has one.
+    pub fn charge(&mut self, query: Query) -> Result<Receipt, Refused> {
+        if let Some(same) = self.charge_for(&query) {
+            return Ok(Receipt { event: same.event, id: same.id() });
+        }
+        let attempt = self.charges_of(query.run, query.round).count() as u32;
+        let Query { run, round, inputs, program, event } = query;
+        if let Some(budget) = self.budget() {
+            let mut spent = self.spent.clone();
+            // A nominal release has no price. Where a budget must be kept, it is refused.
+            spent.compose(&event)?;
+            let would = spent.epsilon(budget.delta);
+            // Not `would > budget`: what is not a number is refused, too.
+            if !(would <= budget.epsilon) {
+                let spent = self.spent.epsilon(budget.delta);
+                return Err(Refused::Budget { budget, spent, would });
+            }
+        }
+        let charge = Charge { run, round, attempt, inputs, program, event };
+        let id = charge.id();
+        self.append(Record::Charge(charge));
+        Ok(Receipt { event, id })
+    }
+
+    /// The receipt for a charge that a journal holds. Where a crash came between the two, the ledger takes it in.
+    pub fn recover(&mut self, charge: Charge) -> Receipt {
+        let receipt = Receipt { event: charge.event, id: charge.id() };
+        if !self.charges_of(charge.run, charge.round).any(|known| *known == charge) {
+            self.append(Record::Charge(charge));
+        }
+        receipt
+    }
+
+    /// Whether everything that a run may still charge fits into the budget.
+    pub fn affords<'a>(&self, events: impl IntoIterator<Item = &'a Event>) -> Result<(), Refused> {
+        let Some(budget) = self.budget() else { return Ok(()) };
+        let mut all = self.spent.clone();
+        events.into_iter().try_for_each(|event| all.compose(event))?;
+        let would = all.epsilon(budget.delta);
+        if would <= budget.epsilon {
+            return Ok(());
+        }
+        Err(Refused::Run { budget, spent: self.spent.epsilon(budget.delta), would })
+    }
+
+    /// Writes down that a run begins, once.
+    pub fn begin(&mut self, begin: Begin) {
+        if self.begun(begin.run).is_none() {
+            self.append(Record::Begin(begin));
         }
     }
 
-    /// Writes the event down and hands out the one receipt for it; refuses before anything changes.
-    pub fn charge(&mut self, event: Event, note: &str) -> Result<Receipt, Refused> {
-        let (mut spent, mut unpriced) = (self.spent.clone(), self.unpriced);
-        match (spent.compose(&event), self.budget()) {
-            // A nominal release has no price. Where a budget must be kept, it is refused.
-            (Err(_), None) => unpriced = true,
-            (Err(unsupported), Some(_)) => return Err(unsupported.into()),
-            (Ok(()), budget) => {
-                if let Some(budget) = budget {
-                    let would = spent.epsilon(budget.delta);
-                    if would > budget.epsilon {
-                        let spent = self.spent.epsilon(budget.delta);
-                        return Err(Refused::Budget { budget, spent, would });
-                    }
-                }
-            }
+    /// How a run began.
+    pub fn begun(&self, run: RunId) -> Option<&Begin> {
+        self.entries.iter().find_map(|entry| match &entry.record {
+            Record::Begin(begin) if begin.run == run => Some(begin),
+            _ => None,
+        })
+    }
+
+    /// Writes down how far another agent's ledger was seen. Returns whether that was news.
+    pub fn witness(&mut self, agent: &str, seen: Seen) -> bool {
+        let news = self.witnessed(agent, seen.ledger) != Some(seen);
+        if news {
+            self.append(Record::Witness { agent: agent.into(), seen });
         }
+        news
+    }
+
+    /// How far an agent's ledger was last seen.
+    pub fn witnessed(&self, agent: &str, ledger: RunId) -> Option<Seen> {
+        self.entries.iter().rev().find_map(|entry| match &entry.record {
+            Record::Witness { agent: known, seen } if known == agent && seen.ledger == ledger => {
+                Some(*seen)
+            }
+            _ => None,
+        })
+    }
+
+    fn append(&mut self, record: Record) {
         let index = self.entries.len() as u64 + 1;
-        let mut entry = Entry { index, note: note.into(), event, hash: String::new() };
-        self.head = link(self.head, &entry);
-        entry.hash = hex(&self.head);
-        (self.spent, self.unpriced) = (spent, unpriced);
-        self.entries.push(entry);
-        Ok(Receipt { event, head: self.head })
+        let hash = link(self.head, index, ENTRY_VERSION, &record);
+        self.take(Entry { index, version: ENTRY_VERSION, record, hash });
     }
 
     /// Reads a ledger back, entry by entry: the same hashes, the same spent budget.
@@ -157,31 +272,38 @@ impl Ledger {
         Ok(ledger)
     }
 
-    /// Takes in an entry that was charged elsewhere, by an agent that started from this ledger.
+    /// Takes in an entry that was made elsewhere, on top of this ledger.
     pub fn follow(&mut self, entry: Entry) -> Result<(), Tampered> {
         let index = self.entries.len() as u64 + 1;
-        let head = link(self.head, &entry);
-        if entry.index != index || entry.hash != hex(&head) {
+        let fits = entry.index == index
+            && entry.version == ENTRY_VERSION
+            && entry.hash == link(self.head, index, entry.version, &entry.record);
+        if !fits {
             return Err(Tampered { index });
         }
-        // What was charged stays charged, even if today's rules would refuse it.
-        if self.spent.compose(&entry.event).is_err() {
-            if self.budget().is_some() {
-                return Err(Tampered { index });
-            }
-            self.unpriced = true;
-        }
-        self.head = head;
-        self.entries.push(entry);
+        self.take(entry);
         Ok(())
+    }
+
+    /// What was charged stays charged, even if today's rules would refuse it.
+    fn take(&mut self, entry: Entry) {
+        if let Record::Charge(charge) = &entry.record {
+            let position = self.entries.len();
+            self.rounds.entry((charge.run, charge.round)).or_default().push(position);
+            self.unpriced |= self.spent.compose(&charge.event).is_err();
+            let claim = charge.event.claim();
+            self.claim = Some(self.claim.map_or(claim, |weakest| weakest.min(claim)));
+        }
+        self.head = entry.hash;
+        self.entries.push(entry);
     }
 
     /// Total epsilon spent at this delta, exactly; infinite once something was not protected.
     pub fn epsilon(&self, delta: f64) -> f64 {
-        match self.claim() {
-            _ if self.entries.is_empty() => 0.0,
-            Claim::Exact if !self.unpriced => self.spent.epsilon(delta),
-            _ => f64::INFINITY,
+        match self.claim {
+            None => 0.0,
+            Some(Claim::Exact) if !self.unpriced => self.spent.epsilon(delta),
+            Some(_) => f64::INFINITY,
         }
     }
 
@@ -195,32 +317,66 @@ impl Ledger {
         self.header.as_ref()
     }
 
-    /// Everything charged so far.
+    /// Everything written down so far.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
+    /// Everything charged so far.
+    pub fn charges(&self) -> impl Iterator<Item = &Charge> + Clone {
+        self.entries.iter().filter_map(charge_in)
+    }
+
+    /// What a run charged for one round: one charge, unless the round was made anew from other inputs.
+    pub fn charges_of(&self, run: RunId, round: u64) -> impl Iterator<Item = &Charge> + Clone {
+        let positions = self.rounds.get(&(run, round)).map_or(&[][..], Vec::as_slice);
+        positions.iter().filter_map(|position| charge_in(&self.entries[*position]))
+    }
+
+    /// The charge that pays for this query, once it is made.
+    pub fn charge_for(&self, query: &Query) -> Option<&Charge> {
+        self.charges_of(query.run, query.round).find(|charge| charge.answers(query))
+    }
+
+    /// What a run charged for, in all rounds.
+    pub fn events_of(&self, run: RunId) -> impl Iterator<Item = &Event> + Clone {
+        self.charges().filter(move |charge| charge.run == run).map(|charge| &charge.event)
+    }
+
+    /// The last round that a run charged for; 0 before the first.
+    pub fn last_round(&self, run: RunId) -> u64 {
+        let rounds = self.rounds.range((run, 0)..=(run, u64::MAX));
+        rounds.last().map_or(0, |((_, round), _)| *round)
+    }
+
     /// The digest over everything: written elsewhere, it shows whether the end was cut off.
     pub fn head(&self) -> String {
-        hex(&self.head)
+        self.head.to_string()
+    }
+
+    /// What others may know of it: how long it is, and a digest that only it has.
+    pub fn seen(&self) -> Seen {
+        let ledger = self.header.as_ref().map(|header| header.id).unwrap_or_default();
+        Seen { ledger, entries: self.entries.len() as u64, head: self.head }
     }
 
     /// The weakest claim among the releases: one unprotected release spoils all others.
     pub fn claim(&self) -> Claim {
-        self.entries.iter().map(|entry| entry.event.claim()).min().unwrap_or(Claim::None)
+        self.claim.unwrap_or(Claim::None)
+    }
+}
+
+fn charge_in(entry: &Entry) -> Option<&Charge> {
+    match &entry.record {
+        Record::Charge(charge) => Some(charge),
+        _ => None,
     }
 }
 
 /// The digest of an entry on top of the digest before it.
-fn link(before: [u8; 32], entry: &Entry) -> [u8; 32] {
-    let event = serde_json::to_string(&entry.event).expect("an event is plain data");
+fn link(before: Digest, index: u64, version: u32, record: &Record) -> Digest {
+    let record = serde_json::to_string(record).expect("a record is plain data");
     let mut hasher = blake3::Hasher::new();
-    hasher.update(&before).update(&entry.index.to_le_bytes());
-    // The length keeps note and event apart.
-    hasher.update(&(entry.note.len() as u64).to_le_bytes()).update(entry.note.as_bytes());
-    *hasher.update(event.as_bytes()).finalize().as_bytes()
-}
-
-fn hex(digest: &[u8; 32]) -> String {
-    blake3::Hash::from(*digest).to_hex().to_string()
+    hasher.update(&before.0).update(&index.to_le_bytes()).update(&version.to_le_bytes());
+    Digest::from(*hasher.update(record.as_bytes()).finalize().as_bytes())
 }

@@ -13,8 +13,10 @@
 pub mod accountant;
 pub mod audit;
 pub mod calibrate;
+mod charge;
 mod event;
 pub mod gaussian;
+mod hex;
 mod ledger;
 mod mechanism;
 pub mod noise;
@@ -22,10 +24,15 @@ pub mod packed;
 mod rdp;
 
 pub use accountant::{Accountant, ExactGaussian, Theorem2, Unsupported, ZeroConcentrated};
+pub use charge::{Begin, Charge, Query, Seen};
 pub use event::{Claim, Event};
-pub use ledger::{Budget, Entry, Header, Ledger, Receipt, Refused, Tampered};
+pub use hex::{Digest, Hex, NotHex, RunId};
+pub use ledger::{
+    Budget, Entry, Header, LEDGER_FORMAT, Ledger, OldEntry, OldHeader, Receipt, Record, Refused,
+    Tampered, migrate,
+};
 pub use mechanism::{
-    BrokenSeal, NoisyObjective, NoisyScalars, Private, Release, Sealed, WrongEvent,
+    BrokenSeal, NoiseKey, NoisyObjective, NoisyScalars, Private, Release, Sealed, WrongEvent,
 };
 pub use rdp::Renyi;
 

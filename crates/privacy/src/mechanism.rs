@@ -2,8 +2,9 @@
 
 use crate::noise::{noisy, noisy_laplace, noisy_spherical, spherical_laplace};
 use crate::packed::{Packed, pack};
-use crate::{Entry, Event, Receipt};
-use rand::CryptoRng;
+use crate::{Charge, Digest, Event, Receipt};
+use rand::SeedableRng;
+use rand::rngs::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 use std::{fmt, ops::Deref, sync::Arc};
 use thiserror::Error;
@@ -16,6 +17,39 @@ use thiserror::Error;
 /// println!("{}", secret[0]);
 /// ```
 pub struct Private(Vec<f64>);
+
+/// The secret that an agent's privacy noise follows from.
+///
+/// The noise of a release is a function of this key, of the charge that pays for it, and of the value that it hides. The
+/// same charge and value give the same bits again, after any crash. Another value, or the same value made from
+/// other inputs, meets fresh noise: two releases never have noise in common, so that no difference of two is free of it.
+#[derive(Clone)]
+pub struct NoiseKey([u8; 32]);
+
+impl NoiseKey {
+    /// From a secret. Whoever knows it can subtract the noise.
+    pub fn new(secret: [u8; 32]) -> Self {
+        Self(secret)
+    }
+
+    /// The generator for what this receipt pays for, and for a value that it hides (none for noise that comes before
+    /// the value). `part` tells several draws under one receipt apart.
+    pub fn generator(&self, receipt: &Receipt, part: u64, value: &[f64]) -> ChaCha20Rng {
+        self.keyed(&receipt.id, part, value)
+    }
+
+    fn keyed(&self, id: &Digest, part: u64, value: &[f64]) -> ChaCha20Rng {
+        let mut hasher = blake3::Hasher::new_keyed(&self.0);
+        hasher.update(&id.0).update(&part.to_le_bytes()).update(&pack(value));
+        ChaCha20Rng::from_seed(*hasher.finalize().as_bytes())
+    }
+}
+
+impl fmt::Debug for NoiseKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("NoiseKey(hidden)")
+    }
+}
 
 /// A value may not leave in another way than the one it was charged for.
 #[derive(Clone, Debug, Error, PartialEq)]
@@ -34,19 +68,15 @@ impl Private {
     /// Refused for any other event, so that a guarantee can never be charged and then not kept.
     ///
     /// ```
-    /// use dzoa_privacy::{Event, Ledger, Private, noise};
-    /// use rand::{SeedableRng, rngs::StdRng};
+    /// use dzoa_privacy::{Event, Ledger, NoiseKey, Private};
     /// let event = Event::discrete_gaussian(0.1, 0.5, 2, 1);
-    /// let receipt = Ledger::default().charge(event, "round 1")?;
-    /// let release = Private::new(vec![1.0, 2.0]).release(receipt, &mut StdRng::seed_from_u64(0));
+    /// let receipt = Ledger::default().charge(event.query(1))?;
+    /// let release = Private::new(vec![1.0, 2.0]).release(receipt, &NoiseKey::new([7; 32]));
     /// assert_ne!(&release.unwrap()[..], &[1.0, 2.0]);
     /// # Ok::<(), dzoa_privacy::Refused>(())
     /// ```
-    pub fn release(
-        mut self,
-        receipt: Receipt,
-        rng: &mut impl CryptoRng,
-    ) -> Result<Release, WrongEvent> {
+    pub fn release(mut self, receipt: Receipt, key: &NoiseKey) -> Result<Release, WrongEvent> {
+        let rng = &mut key.generator(&receipt, 0, &self.0);
         match receipt.event {
             Event::Nominal { .. } | Event::Unprotected => {}
             Event::DiscreteGaussian { sigma, coordinates, count: 1, .. }
@@ -79,42 +109,40 @@ impl fmt::Debug for Private {
     }
 }
 
-/// A loop whose every look at the data is a noisy vector of scalars. What the loop computes from
+/// A loop whose every query of the data is answered by a noisy vector of scalars. What the loop computes from
 /// them, and from public values, is a function of releases.
 pub struct NoisyScalars {
     sigma: f64,
     coordinates: u64,
     left: u64,
-    event: Event,
+    receipt: Receipt,
+    key: NoiseKey,
 }
 
 impl NoisyScalars {
-    /// As many looks as the receipt was charged for.
-    pub fn new(receipt: Receipt) -> Result<Self, WrongEvent> {
+    /// As many answers as the receipt was charged for.
+    pub fn new(receipt: Receipt, key: &NoiseKey) -> Result<Self, WrongEvent> {
         match receipt.event {
             Event::DiscreteGaussian { sigma, coordinates, count, .. } => {
-                Ok(Self { sigma, coordinates, left: count, event: receipt.event })
+                Ok(Self { sigma, coordinates, left: count, receipt, key: key.clone() })
             }
             event => Err(WrongEvent(event)),
         }
     }
 
-    /// One look: adds the noise to the scalars, in place.
-    pub fn look(
-        &mut self,
-        scalars: &mut [f64],
-        rng: &mut impl CryptoRng,
-    ) -> Result<(), WrongEvent> {
+    /// One answer: adds the noise to the scalars, in place.
+    pub fn answer(&mut self, scalars: &mut [f64]) -> Result<(), WrongEvent> {
         if self.left == 0 || scalars.len() as u64 != self.coordinates {
             scalars.fill(0.0);
-            return Err(WrongEvent(self.event));
+            return Err(WrongEvent(self.receipt.event));
         }
+        let rng = &mut self.key.generator(&self.receipt, self.left, scalars);
         self.left -= 1;
         scalars.iter_mut().for_each(|value| *value = noisy(*value, self.sigma, rng));
         Ok(())
     }
 
-    /// The result of the loop, computed from noisy looks and public values alone.
+    /// The result of the loop, computed from noisy answers and public values alone.
     pub fn finish(self, result: Vec<f64>) -> Release {
         Release(result.into())
     }
@@ -134,7 +162,8 @@ impl NoisyScalars {
 /// The minimiser is only known to within a tolerance on either data set: spherical noise of
 /// `output_scale` on top pays for twice that, as a second release about the first.
 pub struct NoisyObjective {
-    event: Event,
+    receipt: Receipt,
+    key: NoiseKey,
 }
 
 impl NoisyObjective {
@@ -142,8 +171,10 @@ impl NoisyObjective {
     pub fn new(
         receipt: Receipt,
         dim: usize,
-        rng: &mut impl CryptoRng,
+        key: &NoiseKey,
     ) -> Result<(Vec<f64>, Self), WrongEvent> {
+        // Drawn before anything is computed: it follows from the charge alone.
+        let rng = &mut key.generator(&receipt, 1, &[]);
         let linear = match receipt.event {
             Event::Unprotected => vec![0.0; dim],
             Event::ObjectivePerturbation { scale, coordinates, .. }
@@ -153,12 +184,13 @@ impl NoisyObjective {
             }
             event => return Err(WrongEvent(event)),
         };
-        Ok((linear, Self { event: receipt.event }))
+        Ok((linear, Self { receipt, key: key.clone() }))
     }
 
     /// Releases the minimiser, known to within the tolerance that was charged.
-    pub fn finish(self, mut minimiser: Vec<f64>, rng: &mut impl CryptoRng) -> Release {
-        if let Event::ObjectivePerturbation { output_scale, .. } = self.event {
+    pub fn finish(self, mut minimiser: Vec<f64>) -> Release {
+        if let Event::ObjectivePerturbation { output_scale, .. } = self.receipt.event {
+            let rng = &mut self.key.generator(&self.receipt, 2, &minimiser);
             noisy_spherical(&mut minimiser, output_scale, rng);
         }
         Release(minimiser.into())
@@ -179,27 +211,26 @@ impl Release {
         &self.0
     }
 
-    /// The release with a seal that binds it to the entry that paid for it: what a journal keeps.
+    /// The release with a seal that binds it to the charge that paid for it: what a journal persists.
     ///
     /// ```
-    /// use dzoa_privacy::{Event, Ledger, Private};
-    /// use rand::{SeedableRng, rngs::StdRng};
+    /// use dzoa_privacy::{Event, Ledger, NoiseKey, Private};
     /// let mut ledger = Ledger::default();
-    /// let receipt = ledger.charge(Event::Unprotected, "round 1")?;
-    /// let release = Private::new(vec![1.0]).release(receipt, &mut StdRng::seed_from_u64(0)).unwrap();
-    /// let kept = release.seal(&ledger.entries()[0]);
+    /// let receipt = ledger.charge(Event::Unprotected.query(1))?;
+    /// let release = Private::new(vec![1.0]).release(receipt, &NoiseKey::new([0; 32])).unwrap();
+    /// let sealed = release.seal(ledger.charges().next().unwrap());
     /// // After a crash: the same charge, the same bytes.
-    /// let again = Ledger::default().charge(Event::Unprotected, "round 1")?;
-    /// assert_eq!(kept.reopen(again).unwrap(), release);
+    /// let again = ledger.charge(Event::Unprotected.query(1))?;
+    /// assert_eq!(sealed.reopen(again).unwrap(), release);
     /// # Ok::<(), dzoa_privacy::Refused>(())
     /// ```
-    pub fn seal(&self, entry: &Entry) -> Sealed {
-        Sealed { values: Packed(self.0.clone()), seal: seal(&entry.hash, &self.0) }
+    pub fn seal(&self, charge: &Charge) -> Sealed {
+        Sealed { values: Packed(self.0.clone()), seal: seal(&charge.id(), &self.0) }
     }
 }
 
-/// A release at rest. It becomes a [`Release`] again only with a receipt for the same entry of the same
-/// ledger, so that what is sent after a restart was charged, and is what was charged for.
+/// A release at rest. It becomes a [`Release`] again only with a receipt for the same charge, so that what is sent after
+/// a restart was charged, and is what was charged for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sealed {
     values: Packed,
@@ -208,14 +239,13 @@ pub struct Sealed {
 
 /// A sealed release that does not belong to the receipt, or was changed.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
-#[error("the kept release does not belong to this entry of the ledger, or was changed")]
+#[error("the persisted release does not belong to this charge, or was changed")]
 pub struct BrokenSeal;
 
 impl Sealed {
     /// The release that was sealed.
     pub fn reopen(self, receipt: Receipt) -> Result<Release, BrokenSeal> {
-        let hash = blake3::Hash::from(receipt.head).to_hex();
-        if self.seal != seal(&hash, &self.values) {
+        if self.seal != seal(&receipt.id, &self.values) {
             return Err(BrokenSeal);
         }
         Ok(Release(self.values.0))
@@ -227,9 +257,9 @@ impl Sealed {
     }
 }
 
-fn seal(entry: &str, values: &[f64]) -> [u8; 32] {
+fn seal(charge: &Digest, values: &[f64]) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new_derive_key("dzoa 2026 sealed release");
-    hasher.update(entry.as_bytes());
+    hasher.update(&charge.0);
     // All at once: the hash has a price per call that is many times that of eight bytes.
     hasher.update(&pack(values));
     *hasher.finalize().as_bytes()
@@ -246,15 +276,18 @@ impl Deref for Release {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Ledger;
-    use rand::SeedableRng;
-    use rand::rngs::StdRng;
+    use crate::{Ledger, Query};
+
+    const KEY: NoiseKey = NoiseKey([1; 32]);
+
+    fn charged(query: Query) -> Receipt {
+        Ledger::default().charge(query).unwrap()
+    }
 
     #[test]
     fn a_promise_of_noise_is_kept_or_nothing_leaves() {
-        let mut rng = StdRng::seed_from_u64(1);
-        let noisy = Ledger::default().charge(Event::discrete_gaussian(1.0, 1.0, 1, 1), "").unwrap();
-        assert_ne!(Private::new(vec![0.5]).release(noisy, &mut rng).unwrap()[0], 0.5);
+        let noisy = charged(Event::discrete_gaussian(1.0, 1.0, 1, 1).query(1));
+        assert_ne!(Private::new(vec![0.5]).release(noisy, &KEY).unwrap()[0], 0.5);
         for event in [
             Event::Gaussian { sensitivity: 1.0, sigma: 1.0 },
             Event::Pure { epsilon: 1.0 },
@@ -262,43 +295,68 @@ mod tests {
             Event::discrete_gaussian(1.0, 1.0, 1, 1),
             Event::discrete_gaussian(1.0, 1.0, 2, 2),
         ] {
-            let receipt = Ledger::default().charge(event, "").unwrap();
-            assert!(Private::new(vec![0.0; 2]).release(receipt, &mut rng).is_err(), "{event:?}");
+            let receipt = charged(event.query(1));
+            assert!(Private::new(vec![0.0; 2]).release(receipt, &KEY).is_err(), "{event:?}");
         }
     }
 
     #[test]
-    fn a_loop_has_as_many_looks_as_were_charged() {
-        let mut rng = StdRng::seed_from_u64(1);
-        let receipt =
-            Ledger::default().charge(Event::discrete_gaussian(1.0, 1.0, 2, 3), "").unwrap();
-        let mut scalars = NoisyScalars::new(receipt).unwrap();
+    fn a_loop_has_as_many_answers_as_were_charged_each_with_noise_of_its_own() {
+        let receipt = charged(Event::discrete_gaussian(1.0, 1.0, 2, 3).query(1));
+        let mut scalars = NoisyScalars::new(receipt, &KEY).unwrap();
+        let mut answers = Vec::new();
         for _ in 0..3 {
-            scalars.look(&mut [1.0, 2.0], &mut rng).unwrap();
+            let mut answer = [1.0, 2.0];
+            scalars.answer(&mut answer).unwrap();
+            answers.push(answer);
         }
+        assert!(answers[0] != answers[1] && answers[1] != answers[2] && answers[0] != answers[2]);
         let mut fourth = [1.0, 2.0];
-        assert!(scalars.look(&mut fourth, &mut rng).is_err());
-        assert_eq!(fourth, [0.0; 2], "a look that was not paid for shows nothing");
+        assert!(scalars.answer(&mut fourth).is_err());
+        assert_eq!(fourth, [0.0; 2], "a query that was not paid for shows nothing");
+    }
+
+    /// Break 1: the difference of two releases of one round was free of noise.
+    #[test]
+    fn the_same_inputs_give_the_same_bits_and_others_fresh_noise() {
+        let event = Event::discrete_gaussian(1.0, 1.0, 1, 1);
+        let release = |query: Query, value: f64| {
+            Private::new(vec![value]).release(charged(query), &KEY).unwrap()[0]
+        };
+        let query = event.query(1);
+        let first = release(query.clone(), 0.5);
+        assert_eq!(first.to_bits(), release(query.clone(), 0.5).to_bits(), "the same bits again");
+        let others = [
+            // Another value under the same charge: noise of its own, not the same noise on another value.
+            (query.clone(), 0.25),
+            (Query { round: 2, ..query.clone() }, 0.5),
+            (Query { run: [1; 16].into(), ..query.clone() }, 0.5),
+            (Query { inputs: [1; 32].into(), ..query.clone() }, 0.5),
+            (Query { program: "another".into(), ..query.clone() }, 0.5),
+        ];
+        for (other, value) in others {
+            let shared = (release(other.clone(), value) - value) - (first - 0.5);
+            assert!(shared.abs() > 1e-6, "{other:?} at {value} has the noise of the first");
+        }
     }
 
     #[test]
-    fn a_kept_release_opens_only_with_the_charge_it_was_made_for() {
+    fn a_sealed_release_opens_only_with_the_charge_it_was_made_for() {
         let mut ledger = Ledger::default();
         let event = Event::discrete_gaussian(1.0, 1.0, 1, 1);
-        let receipt = ledger.charge(event, "round 1").unwrap();
-        let mut rng = StdRng::seed_from_u64(1);
-        let release = Private::new(vec![0.5]).release(receipt, &mut rng).unwrap();
-        let kept = release.seal(&ledger.entries()[0]);
-        let other = Ledger::default().charge(event, "round 2").unwrap();
-        assert_eq!(kept.clone().reopen(other), Err(BrokenSeal));
-        let same = || Ledger::default().charge(event, "round 1").unwrap();
-        let changed = Sealed { values: Packed(vec![0.5].into()), ..kept.clone() };
+        let receipt = ledger.charge(event.query(1)).unwrap();
+        let release = Private::new(vec![0.5]).release(receipt, &KEY).unwrap();
+        let sealed = release.seal(ledger.charges().next().unwrap());
+        assert_eq!(sealed.clone().reopen(charged(event.query(2))), Err(BrokenSeal));
+        let same = || charged(event.query(1));
+        let changed = Sealed { values: Packed(vec![0.5].into()), ..sealed.clone() };
         assert_eq!(changed.reopen(same()), Err(BrokenSeal), "no other vector under this seal");
-        assert_eq!(kept.reopen(same()), Ok(release));
+        assert_eq!(sealed.reopen(same()), Ok(release));
     }
 
     #[test]
-    fn private_values_are_not_printed() {
+    fn private_values_and_keys_are_not_printed() {
         assert_eq!(format!("{:?}", Private::new(vec![42.0])), "Private(1 hidden values)");
+        assert_eq!(format!("{KEY:?}"), "NoiseKey(hidden)");
     }
 }

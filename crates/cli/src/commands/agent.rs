@@ -3,6 +3,7 @@
 //! network file -> rows -> ledger -> journal -> agent -> links -> rounds -> model, summary, trace.
 
 mod results;
+pub mod state;
 mod watch;
 
 use crate::agents;
@@ -11,18 +12,19 @@ use crate::config::{Config, DataSource, Mode};
 use crate::error::{Error, Result};
 use crate::instance::Instances;
 use crate::interrupt;
-use crate::ledger_file::{LedgerFile, digest};
+use crate::ledger_file::LedgerFile;
 use crate::network_file::NetworkFile;
+use crate::private_file;
 use dzoa::prelude::*;
-use dzoa::privacy::{Budget, Entry, Ledger};
+use dzoa::privacy::Entry;
 use dzoa_node::certs::CertFiles;
 use dzoa_node::drive::{Outcome, drive};
-use dzoa_node::journal::{self, Journal, JournalError, JournalFile, Opened, Start};
 use dzoa_node::node::{End, Node, NodeError, Settings};
 use dzoa_node::wire;
 use dzoa_node::zenoh_link::{LinkSettings, Place, ZenohLink};
+use rand::TryRng;
 use results::{Charged, Results};
-use std::path::Path;
+use state::{About, State, begin};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -51,18 +53,23 @@ pub fn agent(args: &AgentArgs) -> Result<()> {
     let problem = instances.problem(&fresh);
     // What the promise cannot keep is refused before anything is written.
     let neighbourhood = instances.graph.neighbourhood(k, config.network.self_loop);
-    agents::promise(&config, &problem, neighbourhood, k)?;
+    let promise = agents::promise(&config, &problem, neighbourhood, k)?;
 
-    let mut state = State::open(args, &config, digest, &problem.agents[k], &fresh)?;
-    let streams = Streams::from_key(state.opened.first.key, config.run.seed.is_some());
-    let ledger = state.ledger_before()?;
-    let spent_before = ledger.entries().len();
-    let agent =
-        agents::build_one(config.clone(), &problem, &instances.graph, k, ledger, streams.clone())?;
-    let State { opened, ledger } = state;
-    let (ledger, keep) = shared(ledger);
-    let settings = settings(&config, digest, &places);
+    if args.group_readable {
+        private_file::let_group_read();
+    }
     let mut watch = Watch::new(args, &config)?;
+    let about = About { config: &config, network: digest, samples: &problem.agents[k] };
+    let State { opened, mut ledger } = State::open(args, &about, &fresh)?;
+    let streams = Streams::from_key(opened.first.key, config.run.seed.is_some());
+    if let Some(word) = begin(args, &about, &mut ledger, &promise, streams.run_id())? {
+        watch.warn(&word);
+    }
+    let spent = ledger.ledger.clone();
+    let agent =
+        agents::build_one(config.clone(), &problem, &instances.graph, k, spent, streams.clone())?;
+    let (ledger, keep) = shared(ledger);
+    let settings = settings(&config, digest, &places)?;
     if opened.cut > 0 {
         watch.say("the last record of the journal was not finished and is made anew");
     }
@@ -111,7 +118,7 @@ pub fn agent(args: &AgentArgs) -> Result<()> {
         .hint("the same command goes on from there")),
         Outcome::Ended(end) => {
             let ledger = ledger.lock().expect("no holder panics").ledger.clone();
-            let charged = Charged { before: spent_before, ledger };
+            let charged = Charged { run: streams.run_id(), ledger };
             results.write(&node, &problem, &charged, &end, elapsed)?;
             verdict(&end)
         }
@@ -159,97 +166,6 @@ fn rows(args: &AgentArgs, config: &Config) -> Result<Instances> {
     }
 }
 
-/// Journal and ledger of an agent.
-struct State {
-    opened: Opened,
-    ledger: LedgerFile,
-}
-
-impl State {
-    fn open(
-        args: &AgentArgs,
-        config: &Config,
-        network: [u8; 32],
-        samples: &Samples,
-        fresh: &Streams,
-    ) -> Result<Self> {
-        let dir = &args.state;
-        std::fs::create_dir_all(dir).map_err(|error| {
-            Error::input(format!("--state {}: cannot be made: {error}", dir.display()))
-        })?;
-        let medium =
-            JournalFile::open(&dir.join("journal")).map_err(|error| of_journal(&error, dir))?;
-        let ledger = open_ledger(args, config, samples)?;
-        let start = || {
-            let key = fresh.key();
-            Ok(Start {
-                journal: journal::FORMAT,
-                network,
-                agent: args.name.clone(),
-                rows: digest(&hex(&key), samples),
-                key,
-                ledger_entries: ledger.ledger.entries().len() as u64,
-                ledger_head: ledger.ledger.head(),
-            })
-        };
-        let opened =
-            Journal::open(Box::new(medium), start).map_err(|error| of_journal(&error, dir))?;
-        let Start { journal, network: kept, agent, rows, key, .. } = &opened.first;
-        let now = digest(&hex(key), samples);
-        let other = |what, kept: &str, now: &str| {
-            let short = |text: &str| text.chars().take(16).collect::<String>();
-            let error = JournalError::Other { what, kept: short(kept), now: short(now) };
-            Err(of_journal(&error, dir))
-        };
-        if *journal != journal::FORMAT {
-            return other("format", &journal.to_string(), &journal::FORMAT.to_string());
-        }
-        if *kept != network {
-            return other("network file", &hex(kept), &hex(&network));
-        }
-        if *agent != args.name {
-            return other("agent", agent, &args.name);
-        }
-        if *rows != now {
-            return other("data set", rows, &now);
-        }
-        Ok(Self { opened, ledger })
-    }
-
-    /// The ledger as it was before this run: the journal's charges are made again on top of it.
-    fn ledger_before(&mut self) -> Result<Ledger> {
-        let Start { ledger_entries, ledger_head, .. } = &self.opened.first;
-        let full = &self.ledger.ledger;
-        let header = full.header().expect("an open ledger has a header").clone();
-        let before = full.entries().iter().take(*ledger_entries as usize).cloned();
-        match Ledger::replay(header, before) {
-            Ok(ledger) if ledger.head() == *ledger_head => Ok(ledger),
-            _ => Err(Error::run("the ledger is not the one that this run began with")
-                .hint("restore it: what it lacks was released all the same")),
-        }
-    }
-}
-
-fn open_ledger(args: &AgentArgs, config: &Config, samples: &Samples) -> Result<LedgerFile> {
-    let seeded = config.run.seed.is_some();
-    if seeded && args.ledger.is_some() {
-        return Err(Error::input("--ledger: a seeded run has no guarantee that could be charged")
-            .hint("remove run.seed: whoever knows it can subtract the noise"));
-    }
-    let path = args.ledger.clone().unwrap_or_else(|| args.state.join(ledger_name(config)));
-    if path.exists() {
-        return LedgerFile::open(&path, samples);
-    }
-    let budget = config.privacy.mechanism.target();
-    let budget = budget.map(|target| Budget { epsilon: target.total_epsilon, delta: target.delta });
-    LedgerFile::create(&path, samples, budget)
-}
-
-/// The name of the ledger in a state directory; that of a seeded one says what it is worth.
-pub fn ledger_name(config: &Config) -> &'static str {
-    if config.run.seed.is_some() { "ledger.seeded-for-tests" } else { "ledger" }
-}
-
 type SharedLedger = Arc<Mutex<LedgerFile>>;
 
 /// The ledger, and what makes an entry of it durable.
@@ -262,21 +178,25 @@ fn shared(ledger: LedgerFile) -> (SharedLedger, dzoa_node::node::KeepEntry) {
     (ledger, Box::new(keep))
 }
 
-fn settings(config: &Config, network: [u8; 32], places: &[Place]) -> Settings {
+fn settings(config: &Config, network: [u8; 32], places: &[Place]) -> Result<Settings> {
     let (round_limit, lag) = match config.algorithm.mode {
         Mode::Synchronous => (None, 0),
         Mode::Partial { limit, lag } => (Some(limit), lag),
     };
-    Settings {
+    let session = rand::rngs::SysRng
+        .try_next_u64()
+        .map_err(|error| Error::run(format!("the operating system has no entropy: {error}")))?;
+    Ok(Settings {
         network,
         program: env!("CARGO_PKG_VERSION").into(),
+        session,
         names: places.iter().map(|place| place.name.clone()).collect(),
         patience: config.network.patience,
         on_loss: config.network.on_loss,
         round_limit,
         lag,
         linger: config.network.patience,
-    }
+    })
 }
 
 /// Set once whoever started this agent is gone. A round that takes longer than the grace is not waited for: an
@@ -306,30 +226,18 @@ fn position(places: &[Place], name: &str) -> Result<usize> {
     })
 }
 
-fn hex(digest: &[u8; 32]) -> String {
-    blake3::Hash::from(*digest).to_hex().to_string()
-}
-
-fn of_journal(error: &JournalError, dir: &Path) -> Error {
-    let hint = match error {
-        JournalError::InUse => "is the agent running already? one process has one state directory",
-        JournalError::Other { .. } => {
-            "start a new run in a new state directory; its releases are charged anew"
-        }
-        JournalError::Io(_) => "nothing is sent before it is kept: make room, or mend the disk",
-        JournalError::Damaged { .. } | JournalError::Unreadable { .. } => {
-            "restore it from a backup; or start anew in a new state directory, with the same ledger"
-        }
-    };
-    Error::run(format!("{}: {error}", dir.display())).hint(hint)
-}
-
 fn trouble(error: NodeError) -> Error {
     let hint = match &error {
         NodeError::Journal(_) | NodeError::Ledger(_) => {
             "nothing was sent that is not kept; mend the disk and start again"
         }
         NodeError::Leave { .. } => "start again when the neighbour is back",
+        NodeError::JournalBehind { .. } => {
+            "restore the newest state directory; or begin a new run in a new one with the same ledger, charged anew"
+        }
+        NodeError::LedgerBehind { .. } => {
+            "restore the newest ledger: what it lacks was released all the same"
+        }
         _ => "restore the state directory, or start a new run in a new one with the same ledger",
     };
     Error::run(error.to_string()).hint(hint)
@@ -351,6 +259,12 @@ fn verdict(end: &End) -> Result<()> {
             "status NeighbourLeft: {name} stopped, in our round {round}: {reason}"
         ))
         .hint(again)),
+        End::RolledBack { name, what } => Err(Error::run(format!(
+            "status RolledBack: {name} remembers more of this agent than is here: {what}"
+        ))
+        .hint(
+            "restore the newest state directory and ledger; without a newer state begin a new run in a new directory, with a ledger that holds every charge",
+        )),
         End::LeftBehind { name, round } => Err(Error::run(format!(
             "status LeftBehind: {name} went on without this agent from round {round}"
         ))

@@ -2,7 +2,7 @@
 
 mod children;
 
-use super::agent::ledger_name;
+use super::agent::state::ledger_name;
 use super::run::{Stage, Trial, check_agents, outcome};
 use super::{certs, summarise::summarise};
 use crate::agents;
@@ -17,7 +17,7 @@ use crate::network_file::NetworkFile;
 use crate::progress::Progress;
 use crate::summary::Summary;
 use children::Children;
-use dzoa::privacy::Ledger;
+use dzoa::prelude::Streams;
 use dzoa_node::certs::CertFiles;
 use dzoa_node::journal;
 use dzoa_node::replay::{releases, replay};
@@ -78,20 +78,22 @@ pub fn launch(args: &LaunchArgs) -> Result<()> {
     let config = &network.config;
     let behind = Progress::hidden();
     let stage = Stage::new(config, &instances, &behind, &out);
-    let mut pasts = Vec::new();
+    let (mut pasts, mut keys) = (Vec::new(), Vec::new());
     let mut spent = Vec::new();
     for place in &network.places {
         let dir = state(&out, &place.name);
         let path = dir.join("journal");
         let records = journal::read(&path)
             .map_err(|error| Error::run(format!("{}: {error}", path.display())))?;
+        keys.push(journal::key(&records));
         pasts.push(releases(records));
-        // Every agent began with an empty ledger of its own.
-        let header = ledger_file::read(&dir.join(ledger_name(config)))?.header().cloned();
-        spent.push(header.map(Ledger::new).unwrap_or_default());
+        spent.push(ledger_file::read(&dir.join(ledger_name(config)))?);
     }
     let mut trial =
         Trial::run(&stage, (spent, Vec::new()), &streams.trial(0), 0, |fleet, watch| {
+            for (agent, key) in fleet.agents_mut().iter_mut().zip(keys) {
+                agent.stand_in_for(Streams::from_key(key, config.run.seed.is_some()));
+            }
             replay(fleet, pasts, watch).map_err(|error| {
                 Error::run(format!("the journals cannot be replayed: {error}")).hint(format!(
                     "every agent's own results are in {}",

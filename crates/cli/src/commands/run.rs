@@ -13,11 +13,11 @@ use crate::files::{describe, output_directory, write_files};
 use crate::inner::{Noise, inner_loops, measured_noise};
 use crate::instance::Instances;
 use crate::interrupt;
-use crate::ledger_file::LedgerFile;
+use crate::ledger_file::{self, LedgerFile};
 use crate::progress::Progress;
 use crate::trace_file::{Spending, TraceFile};
 use dzoa::prelude::*;
-use dzoa::privacy::{Budget, Entry, Ledger};
+use dzoa::privacy::{Budget, Entry, Event, Ledger};
 use dzoa::problem::Failure;
 use dzoa::reference::Optimum;
 use dzoa::simulate::{Costs, Fleet};
@@ -41,7 +41,7 @@ pub fn run(args: &RunArgs) -> Result<()> {
     let instances = Instances::prepare(&config, &streams)?;
     agents::apply_public_rule(&mut config, &instances);
     check_agents(&config, &instances)?;
-    let ledgers = open_ledgers(args, &config, &instances, &streams)?;
+    let ledgers = open_ledgers(args, &config, &instances, &streams.trial(0))?;
     interrupt::listen();
 
     let total = config.run.trials as u64 * config.algorithm.admm.rounds;
@@ -277,7 +277,7 @@ impl Observer for Watch<'_> {
     }
 
     fn persist(&mut self, agent: usize, entry: &Entry) -> ControlFlow<()> {
-        match self.ledgers.get_mut(agent).map(|file| file.append(entry)) {
+        match self.ledgers.get_mut(agent).map(|file| file.keep(entry)) {
             Some(Err(error)) => {
                 self.failure = Some(error);
                 ControlFlow::Break(())
@@ -306,13 +306,11 @@ fn open_ledgers(
         ))
         .hint("set run.trials = 1"));
     }
-    let budget = match (args.budget, config.privacy.mechanism.target()) {
-        (given, Some(target)) => {
-            Some(Budget { epsilon: given.unwrap_or(target.total_epsilon), delta: target.delta })
-        }
-        (_, None) => None,
-    };
-    let problem = instances.problem(&streams.trial(0));
+    let planned = config.privacy.mechanism.planned();
+    let budget = planned
+        .map(|planned| Budget { epsilon: args.budget.unwrap_or(planned.epsilon), ..planned });
+    let problem = instances.problem(streams);
+    let promises = agents::promises(config, &problem, &instances.graph)?;
     let names = instances.graph.names();
     if let Some(name) =
         names.iter().find(|name| name.contains(['/', '\\']) || name.starts_with('.'))
@@ -323,18 +321,42 @@ fn open_ledgers(
         ))
         .hint("give the agent a name of letters and digits"));
     }
-    names
-        .iter()
-        .zip(&problem.agents)
-        .map(|(name, samples)| {
-            let path = dir.join(format!("{name}.ledger"));
-            if args.new_ledger {
-                LedgerFile::create(&path, samples, budget)
-            } else {
-                LedgerFile::open(&path, samples)
-            }
-        })
-        .collect()
+    let lasts = |ledger: &Ledger, promise: &Promise, path: &Path| match args.spend_what_is_left {
+        true => Ok(()),
+        false => affordable(ledger, promise.charged(config.algorithm.admm.rounds))
+            .map_err(|error| error.at(&path.display().to_string())),
+    };
+    let mut ledgers = Vec::new();
+    for (name, promise) in names.iter().zip(&promises) {
+        let path = dir.join(format!("{name}.ledger"));
+        if args.new_ledger {
+            // Before there is a file: a refusal writes nothing.
+            lasts(&LedgerFile::unwritten(name, budget)?, promise, &path)?;
+            ledgers.push(LedgerFile::create(&path, name, budget)?);
+        } else {
+            let file = LedgerFile::open(&path, Some(name))?;
+            lasts(&file.ledger, promise, &path)?;
+            ledgers.push(file);
+        }
+    }
+    // Only now, when all of them are known to last, does the run begin in any of them.
+    for (file, samples) in ledgers.iter_mut().zip(&problem.agents) {
+        let run = ledger_file::Run { id: streams.run_id(), samples, planned, note: &config.name };
+        if let Some(word) = file.begin(&run)? {
+            eprintln!("note: {word}");
+        }
+    }
+    Ok(ledgers)
+}
+
+/// Refuses a run that the budget does not last for: half of one is charged all the same, and gives a model that nobody
+/// asked for.
+pub fn affordable<'a>(ledger: &Ledger, charges: impl IntoIterator<Item = &'a Event>) -> Result<()> {
+    ledger.affords(charges).map_err(|refused| {
+        Error::input(refused.to_string()).hint(
+            "lower privacy.total_epsilon or algorithm.rounds; --spend-what-is-left runs until the budget ends",
+        )
+    })
 }
 
 /// Every n-th round is recorded: all of them, unless that would be a quarter of a million records, or more work than the

@@ -4,6 +4,7 @@ use super::PerAgent;
 use crate::error::Result;
 use crate::reader::{Node, Section, Value};
 use dzoa::mechanism::Target;
+use dzoa::privacy::Budget;
 use dzoa::privacy::calibrate::Schedule;
 
 /// `[privacy]`
@@ -79,6 +80,11 @@ impl Mechanism {
             Mechanism::Output { target, .. } | Mechanism::Scalar { target, .. } => Some(target),
             Mechanism::Intrinsic { .. } | Mechanism::None => None,
         }
+    }
+
+    /// What all of a run may cost, where there is a guarantee.
+    pub fn planned(&self) -> Option<Budget> {
+        self.target().map(|target| Budget { epsilon: target.total_epsilon, delta: target.delta })
     }
 }
 

@@ -270,7 +270,7 @@ impl Outcome<'_> {
         delta: f64,
     ) -> Option<f64> {
         let events = &self.prepared.events[k];
-        let charged = self.prepared.agents[k].ledger().entries().len();
+        let charged = self.prepared.agents[k].ledger().charges().count();
         let rounds = if rounds == self.rounds_done() { charged } else { rounds as usize };
         events.iter().take(rounds).try_for_each(|event| account.compose(event)).ok()?;
         Some(account.epsilon(delta))

@@ -1,7 +1,7 @@
 //! What goes in and out of an agent.
 
 use crate::trace::Status;
-use dzoa_privacy::{BrokenSeal, Entry, Refused, Release, Sealed};
+use dzoa_privacy::{BrokenSeal, Charge, Entry, Release, Sealed};
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -54,7 +54,7 @@ pub struct Inputs {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Past {
     /// The charge.
-    pub entry: Entry,
+    pub charge: Charge,
     /// What was released.
     pub release: Sealed,
     /// What the primal step remembers: private.
@@ -79,21 +79,18 @@ pub struct Counters {
 /// A journal that does not continue this agent.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum CannotResume {
-    /// The charge would be another one today.
+    /// The round was made from other inputs.
     #[error(
-        "round {round} was charged as entry {kept}, which is not what this ledger and config charge ({now})"
+        "round {round} was made from inputs with the digest {persisted}, and these rows, settings and vectors have {now}"
     )]
-    OtherCharge {
+    OtherInputs {
         /// The round.
         round: u64,
-        /// Digest of the kept entry.
-        kept: String,
-        /// Digest of the entry that would be made now.
+        /// Digest of the inputs in the journal.
+        persisted: String,
+        /// Digest of what is here now.
         now: String,
     },
-    /// The ledger refuses the charge.
-    #[error(transparent)]
-    Refused(#[from] Refused),
     /// The release is not what was charged for.
     #[error(transparent)]
     BrokenSeal(#[from] BrokenSeal),

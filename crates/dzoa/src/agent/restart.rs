@@ -1,9 +1,10 @@
 //! What only agents over a network need: taking up a run after a crash, late neighbours, and neighbours that
 //! leave.
 
-use super::{Agent, CannotResume, Counters, Input, Inputs, Past, Phase, ProtocolError};
+use super::{Agent, CannotResume, Input, Inputs, Output, Past, Phase, ProtocolError};
 use crate::admm::PrimalStep;
-use dzoa_privacy::Event;
+use crate::streams::Streams;
+use dzoa_privacy::{Event, Ledger, Query, Release, Seen};
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -51,14 +52,29 @@ impl Agent {
         self.replan = Some(replan);
     }
 
-    /// What the primal step remembers: private.
-    pub fn memory(&self) -> &[f64] {
-        self.setup.step.memory()
+    /// Goes on from this ledger: what was spent on the rows before.
+    pub fn take_ledger(&mut self, ledger: Ledger) {
+        self.ledger = ledger;
     }
 
-    /// What was counted so far.
-    pub fn counters(&self) -> Counters {
-        self.counters
+    /// Takes the place of an agent whose randomness had another root: to replay its journal.
+    pub fn stand_in_for(&mut self, streams: Streams) {
+        self.setup.streams = streams;
+    }
+
+    /// Writes down how far a neighbour's ledger was seen; a driver makes that durable.
+    pub fn witness(&mut self, neighbour: &str, seen: Seen) {
+        if self.ledger.witness(neighbour, seen) {
+            self.outbox.extend(self.ledger.entries().last().cloned().map(Output::Persist));
+        }
+    }
+
+    /// The release of this round with everything that a fresh agent needs to take it up again: what a driver persists
+    /// before it is sent.
+    pub fn past(&self, release: &Release) -> Option<Past> {
+        let charge = self.charge.clone()?;
+        let memory = self.setup.step.memory().to_vec();
+        Some(Past { release: release.seal(&charge), charge, memory, counters: self.counters })
     }
 
     /// Takes up a round that was charged and released before a restart: the same entry, the same bytes. No
@@ -67,16 +83,17 @@ impl Agent {
         if self.phase != Phase::Ready {
             return Err(CannotResume::NotReady);
         }
-        let Past { entry, release, memory, counters } = past;
-        let mut ledger = self.ledger.clone();
-        let receipt = ledger.charge(self.event(), &format!("round {}", self.round))?;
-        let now = ledger.entries().last();
-        if now != Some(&entry) {
-            let now = now.map(|entry| entry.hash.clone()).unwrap_or_default();
-            return Err(CannotResume::OtherCharge { round: self.round, kept: entry.hash, now });
+        let Past { charge, release, memory, counters } = past;
+        // Whoever computed it, on whichever machine: nothing is computed again.
+        let query = Query { program: charge.program.clone(), ..self.query() };
+        if !charge.answers(&query) {
+            let (persisted, now) = (charge.inputs.to_string(), query.inputs.to_string());
+            return Err(CannotResume::OtherInputs { round: self.round, persisted, now });
         }
-        let release = release.reopen(receipt)?;
-        self.ledger = ledger;
+        let written = self.ledger.entries().len();
+        let release = release.reopen(self.ledger.recover(charge.clone()))?;
+        self.charge = Some(charge);
+        self.outbox.extend(self.ledger.entries().get(written).cloned().map(Output::Persist));
         self.counters = counters;
         self.setup.step.recall(memory);
         self.release(release);

@@ -7,8 +7,7 @@ use crate::graph::Graph;
 use crate::mechanism::{NoGuarantee, Target};
 use crate::problem::Problem;
 use dzoa_privacy::calibrate::lemma3_sensitivity;
-use dzoa_privacy::{Event, NoisyObjective, Receipt, Release};
-use rand::rngs::ChaCha20Rng;
+use dzoa_privacy::{Event, NoiseKey, NoisyObjective, Receipt, Release};
 use std::sync::Arc;
 
 /// How near the solver comes to the minimiser, as a fraction of Lemma 3's sensitivity with c1 = 1.
@@ -69,11 +68,11 @@ impl Consensus {
         rho: f64,
         holder: &mut Holder,
         receipt: Receipt,
-        noise: &mut ChaCha20Rng,
+        noise: &NoiseKey,
     ) -> Result<Release, InnerFailure> {
         let (linear, token) = NoisyObjective::new(receipt, self.dim(), noise)?;
         let minimiser = self.solve_perturbed(rho, holder, Some(&linear))?;
-        Ok(token.finish(minimiser, noise))
+        Ok(token.finish(minimiser))
     }
 
     /// What consensus adds to `f_k`: public.

@@ -17,8 +17,7 @@ use crate::admm::InnerFailure;
 use crate::mechanism::{NoGuarantee, Target};
 use crate::problem::Problem;
 use dzoa_privacy::calibrate::theorem1_sigma;
-use dzoa_privacy::{Event, Private, Receipt, Release};
-use rand::rngs::ChaCha20Rng;
+use dzoa_privacy::{Event, NoiseKey, Private, Receipt, Release};
 use rand_distr::{Distribution, StandardNormal};
 use std::sync::Arc;
 
@@ -119,7 +118,7 @@ impl Baseline for DpAdmm {
         round: u64,
         holder: &mut Holder,
         receipt: Receipt,
-        noise: &mut ChaCha20Rng,
+        noise: &NoiseKey,
     ) -> Result<Release, InnerFailure> {
         let mut w = self.update(round, holder);
         if let Some((epsilon, delta)) = self.settings.nominal {
@@ -127,8 +126,9 @@ impl Baseline for DpAdmm {
             let samples = holder.risk.samples.count() as f64;
             let sensitivity = 2.0 / (samples * (self.settings.rho + self.pull(round)));
             let sigma = theorem1_sigma(sensitivity, epsilon, delta);
+            let mut draw = noise.generator(&receipt, 1, &w);
             w.iter_mut().for_each(|w| {
-                let normal: f64 = StandardNormal.sample(noise);
+                let normal: f64 = StandardNormal.sample(&mut draw);
                 *w += sigma * normal;
             });
         }

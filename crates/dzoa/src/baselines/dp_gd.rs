@@ -12,8 +12,7 @@ use crate::admm::InnerFailure;
 use crate::mechanism::{NoGuarantee, Target};
 use crate::problem::Problem;
 use crate::problem::regularizer::Penalty;
-use dzoa_privacy::{Event, Private, Receipt, Release};
-use rand::rngs::ChaCha20Rng;
+use dzoa_privacy::{Event, NoiseKey, Private, Receipt, Release};
 
 /// Settings.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -68,7 +67,7 @@ impl Baseline for DpGd {
         _round: u64,
         holder: &mut Holder,
         receipt: Receipt,
-        noise: &mut ChaCha20Rng,
+        noise: &NoiseKey,
     ) -> Result<Release, InnerFailure> {
         let risk = &holder.risk;
         let gradient = gradient(risk, None, &self.w, risk.weight, self.settings.clip);

@@ -15,8 +15,7 @@ use crate::admm::{Admm, InnerFailure};
 use crate::graph::Graph;
 use crate::mechanism::{NoGuarantee, Target};
 use crate::problem::Problem;
-use dzoa_privacy::{Event, Receipt, Release};
-use rand::rngs::ChaCha20Rng;
+use dzoa_privacy::{Event, NoiseKey, Receipt, Release};
 
 /// Settings.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -69,7 +68,7 @@ impl Baseline for Dvp {
         _round: u64,
         holder: &mut Holder,
         receipt: Receipt,
-        noise: &mut ChaCha20Rng,
+        noise: &NoiseKey,
     ) -> Result<Release, InnerFailure> {
         self.consensus.look_perturbed(self.consensus.admm.rho, holder, receipt, noise)
     }

@@ -2,13 +2,14 @@
 
 use super::{Baseline, Holder, Needs, Part};
 use crate::admm::InnerFailure;
-use crate::agent::Average;
+use crate::agent::{Average, program};
 use crate::graph::Graph;
 use crate::problem::Problem;
 use crate::simulate::{Costs, Fleet, Releases};
 use crate::streams::Streams;
 use crate::trace::{Observer, RoundView, Status};
-use dzoa_privacy::{Event, Ledger, Receipt, Release};
+use dzoa_privacy::packed::pack;
+use dzoa_privacy::{Digest, Event, Ledger, Query, Receipt, Release};
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -20,6 +21,8 @@ pub struct Lockstep {
     events: Vec<Arc<[Event]>>,
     /// Looks so far, per agent.
     looks: Vec<usize>,
+    /// Digest of everything that goes into the next round, per agent.
+    inputs: Vec<Digest>,
     released: Vec<Arc<[f64]>>,
     /// Sum of the estimates of the second half of the rounds, and how many there are.
     late: (Vec<Vec<f64>>, u64),
@@ -51,6 +54,7 @@ impl Lockstep {
             ledgers,
             events: releases.events,
             looks: vec![0; agents],
+            inputs: (0..agents).map(|k| problem.fingerprint(k)).collect(),
             released: vec![vec![0.0; dim].into(); agents],
             late: (vec![vec![0.0; dim]; agents], 0),
             averaged: None,
@@ -68,9 +72,9 @@ impl Lockstep {
         if self.baseline.part(round, holder.k) == Part::Rests {
             return None;
         }
-        let receipt = Ledger::default().charge(Event::Unprotected, "shadow").ok()?;
-        let mut unused = self.streams.noise("shadow", round);
-        let look = self.baseline.look(round, holder, receipt, &mut unused);
+        let receipt = Ledger::default().charge(Event::Unprotected.query(round)).ok()?;
+        let unused = self.streams.noise_key("shadow");
+        let look = self.baseline.look(round, holder, receipt, &unused);
         look.ok().map(|release| release.to_vec())
     }
 
@@ -90,6 +94,7 @@ impl Lockstep {
         let names = self.graph.names();
         let parts: Vec<Part> =
             (0..self.holders.len()).map(|k| self.baseline.part(round, k)).collect();
+        let run = self.streams.run_id();
         let mut receipts: Vec<Option<Receipt>> = Vec::new();
         for (k, part) in parts.iter().enumerate() {
             if *part == Part::Rests {
@@ -99,15 +104,15 @@ impl Lockstep {
             // Charge and keep before any noise is drawn: what is not written down cannot leave.
             let event = self.events[k][self.looks[k].min(self.events[k].len() - 1)];
             self.looks[k] += 1;
+            let query = Query { run, round, inputs: self.inputs[k], program: program(), event };
+            let written = self.ledgers[k].entries().len();
             let receipt =
-                self.ledgers[k].charge(event, &format!("round {round}")).map_err(|refused| {
-                    Status::BudgetExhausted {
-                        agent: names[k].clone(),
-                        rounds: round - 1,
-                        reason: refused.to_string(),
-                    }
+                self.ledgers[k].charge(query).map_err(|refused| Status::BudgetExhausted {
+                    agent: names[k].clone(),
+                    rounds: round - 1,
+                    reason: refused.to_string(),
                 })?;
-            if let Some(entry) = self.ledgers[k].entries().last()
+            if let Some(entry) = self.ledgers[k].entries().get(written)
                 && observer.persist(k, entry).is_break()
             {
                 return Err(Status::Stopped { round: round - 1 });
@@ -122,9 +127,8 @@ impl Lockstep {
             .map(|(holder, receipt)| {
                 let Some(receipt) = receipt else { return Ok(None) };
                 let agent = &names[holder.k];
-                let mut noise = streams.noise(agent, round);
                 let release = baseline
-                    .look(round, holder, receipt, &mut noise)
+                    .look(round, holder, receipt, &streams.noise_key(agent))
                     .map_err(|failure| status(failure, agent, round))?;
                 match release.iter().all(|value| value.is_finite()) {
                     true => Ok(Some(release)),
@@ -147,10 +151,25 @@ impl Lockstep {
                 }
             }
         }
+        self.absorb_into_inputs(&releases);
         self.baseline.absorb(round, &releases);
         self.costs.messages += self.baseline.messages(round);
         self.costs.oracle_calls += releases.len() as u64 * self.baseline.gradients_per_look();
         Ok(())
+    }
+
+    /// What the next round is made from: the rows, and everything that was released before it.
+    fn absorb_into_inputs(&mut self, releases: &[Release]) {
+        let mut hasher = self.streams.digest("releases of a round");
+        for release in releases {
+            hasher.update(&pack(release));
+        }
+        let released = hasher.finalize();
+        for inputs in &mut self.inputs {
+            let mut hasher = self.streams.digest("inputs of a round");
+            hasher.update(&inputs.0).update(released.as_bytes());
+            *inputs = Digest::from(*hasher.finalize().as_bytes());
+        }
     }
 
     /// Adds the estimates of the second half of the rounds up.

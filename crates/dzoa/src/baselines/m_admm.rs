@@ -18,8 +18,7 @@ use crate::admm::{Admm, InnerFailure};
 use crate::graph::Graph;
 use crate::mechanism::{NoGuarantee, Target};
 use crate::problem::Problem;
-use dzoa_privacy::{Event, Receipt, Release};
-use rand::rngs::ChaCha20Rng;
+use dzoa_privacy::{Event, NoiseKey, Receipt, Release};
 
 /// Settings.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -82,7 +81,7 @@ impl Baseline for MAdmm {
         round: u64,
         holder: &mut Holder,
         receipt: Receipt,
-        noise: &mut ChaCha20Rng,
+        noise: &NoiseKey,
     ) -> Result<Release, InnerFailure> {
         self.consensus.look_perturbed(self.penalty(round), holder, receipt, noise)
     }

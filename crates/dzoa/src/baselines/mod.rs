@@ -29,8 +29,7 @@ use crate::exact::Exact;
 use crate::graph::Graph;
 use crate::mechanism::{NoGuarantee, Target};
 use crate::problem::{EmpiricalRisk, LocalObjective, Problem};
-use dzoa_privacy::{Event, Receipt, Release};
-use rand::rngs::ChaCha20Rng;
+use dzoa_privacy::{Event, NoiseKey, Receipt, Release};
 use thiserror::Error;
 
 /// What one agent does in one round.
@@ -73,7 +72,7 @@ pub trait Baseline: Send + Sync {
         round: u64,
         holder: &mut Holder,
         receipt: Receipt,
-        noise: &mut ChaCha20Rng,
+        noise: &NoiseKey,
     ) -> Result<Release, InnerFailure>;
 
     /// The rest of the round, from the releases of those who released (in the order of the agents).

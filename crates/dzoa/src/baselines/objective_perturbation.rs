@@ -14,8 +14,7 @@ use super::{Baseline, Holder, Needs, Part};
 use crate::admm::InnerFailure;
 use crate::mechanism::{NoGuarantee, Target};
 use crate::problem::Problem;
-use dzoa_privacy::{Event, NoisyObjective, Receipt, Release};
-use rand::rngs::ChaCha20Rng;
+use dzoa_privacy::{Event, NoiseKey, NoisyObjective, Receipt, Release};
 
 /// How near the minimiser is found.
 const TAU: f64 = 1e-7;
@@ -146,11 +145,11 @@ impl Baseline for ObjectivePerturbation {
         _round: u64,
         holder: &mut Holder,
         receipt: Receipt,
-        noise: &mut ChaCha20Rng,
+        noise: &NoiseKey,
     ) -> Result<Release, InnerFailure> {
         let (linear, token) = NoisyObjective::new(receipt, self.w.len(), noise)?;
         let minimiser = self.solve(&holder.problem, &linear)?;
-        Ok(token.finish(minimiser, noise))
+        Ok(token.finish(minimiser))
     }
 
     fn absorb(&mut self, _round: u64, releases: &[Release]) {

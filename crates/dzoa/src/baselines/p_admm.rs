@@ -13,8 +13,7 @@ use crate::graph::Graph;
 use crate::mechanism::{NoGuarantee, Target};
 use crate::problem::Problem;
 use dzoa_privacy::calibrate::Schedule;
-use dzoa_privacy::{Event, Private, Receipt, Release};
-use rand::rngs::ChaCha20Rng;
+use dzoa_privacy::{Event, NoiseKey, Private, Receipt, Release};
 
 /// Settings.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -65,7 +64,7 @@ impl Baseline for PAdmm {
         _round: u64,
         holder: &mut Holder,
         receipt: Receipt,
-        noise: &mut ChaCha20Rng,
+        noise: &NoiseKey,
     ) -> Result<Release, InnerFailure> {
         Ok(Private::new(self.consensus.solve(holder)?).release(receipt, noise)?)
     }

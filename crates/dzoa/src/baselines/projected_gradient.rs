@@ -18,8 +18,7 @@ use crate::admm::InnerFailure;
 use crate::graph::Graph;
 use crate::mechanism::{NoGuarantee, Target};
 use crate::problem::Problem;
-use dzoa_privacy::{Event, Private, Receipt, Release};
-use rand::rngs::ChaCha20Rng;
+use dzoa_privacy::{Event, NoiseKey, Private, Receipt, Release};
 
 /// Settings.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -101,7 +100,7 @@ impl Baseline for ProjectedGradient {
         round: u64,
         holder: &mut Holder,
         receipt: Receipt,
-        noise: &mut ChaCha20Rng,
+        noise: &NoiseKey,
     ) -> Result<Release, InnerFailure> {
         let risk = &holder.risk;
         let z = &self.mixed[holder.k];

@@ -18,10 +18,12 @@ use crate::graph::Graph;
 use crate::mechanism::{NoGuarantee, Target};
 use crate::problem::Problem;
 use crate::problem::regularizer::Penalty;
-use dzoa_privacy::{Event, Private, Receipt, Release};
-use rand::rngs::ChaCha20Rng;
+use dzoa_privacy::{Event, NoiseKey, Private, Receipt, Release};
 use rand::seq::index;
 use std::sync::Arc;
+
+/// The part of a receipt's randomness that draws the batch.
+const BATCH: u64 = 3;
 
 /// Settings.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -100,11 +102,14 @@ impl Baseline for PsAdmm {
         _round: u64,
         holder: &mut Holder,
         receipt: Receipt,
-        noise: &mut ChaCha20Rng,
+        noise: &NoiseKey,
     ) -> Result<Release, InnerFailure> {
         let samples = holder.risk.samples.count();
         let batch = self.batch(samples);
-        let rows = (batch < samples).then(|| index::sample(noise, samples, batch).into_vec());
+        let rows = (batch < samples).then(|| {
+            let draw = &mut noise.generator(&receipt, BATCH, &[]);
+            index::sample(draw, samples, batch).into_vec()
+        });
         let scale = holder.risk.weight * samples as f64 / batch as f64;
         let beta = &self.consensus.states[holder.k].beta;
         let gradient = gradient(&holder.risk, rows.as_deref(), beta, scale, self.settings.clip);

@@ -37,8 +37,16 @@ enum Permit {
 impl Level {
     /// By the name that `DZOA_KERNELS` takes.
     pub fn named(name: &str) -> Option<Self> {
-        let levels = [("portable", Self::Portable), ("avx2", Self::Avx2), ("avx512", Self::Avx512)];
-        levels.into_iter().find(|(known, _)| *known == name).map(|(_, level)| level)
+        [Self::Portable, Self::Avx2, Self::Avx512].into_iter().find(|level| level.name() == name)
+    }
+
+    /// The name that `DZOA_KERNELS` takes.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Portable => "portable",
+            Self::Avx2 => "avx2",
+            Self::Avx512 => "avx512",
+        }
     }
 
     /// Those that this processor has, the plainest first.

@@ -337,6 +337,24 @@ impl Samples {
         self.targets.len()
     }
 
+    /// Takes every row and target into a hash. Zeros are not stored in sparse rows: the same rows have the same
+    /// digest, however they are stored.
+    pub fn hash(&self, hasher: &mut blake3::Hasher) {
+        let mut row: Vec<u8> = Vec::new();
+        for (i, target) in self.targets.iter().enumerate() {
+            row.clear();
+            self.rows.visit(i, |column, value| {
+                if value != 0.0 {
+                    row.extend((column as u64).to_le_bytes());
+                    row.extend(value.to_le_bytes());
+                }
+            });
+            row.extend(b"y");
+            row.extend(target.to_le_bytes());
+            hasher.update(&row);
+        }
+    }
+
     /// The samples with these numbers, in this order.
     pub fn select(&self, rows: &[usize]) -> Self {
         Self {

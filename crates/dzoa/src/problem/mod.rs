@@ -17,6 +17,7 @@ pub use directions::Directions;
 pub use sparse::{Sharing, Table};
 
 use data::{Prepared, Samples};
+use dzoa_privacy::Digest;
 use least_squares::LeastSquares;
 use loss::{Batch, Epigraph, Loss};
 use rayon::prelude::*;
@@ -61,6 +62,17 @@ impl Problem {
             Scale::Mean => 1.0 / self.agents[k].count() as f64,
             Scale::Sum => 1.0,
         }
+    }
+
+    /// A digest of agent `k`'s rows and of what is asked of them. It tells rows apart that differ in one bit, and whoever
+    /// knows all of them but a label could guess that: it is not to leave the agent without a key around it.
+    pub fn fingerprint(&self, k: usize) -> Digest {
+        let Self { loss, regularizer, eta, scale, intercept, .. } = self;
+        let mut hasher = blake3::Hasher::new_derive_key("dzoa 2026 rows and problem");
+        let asked = format!("{} {regularizer:?} {eta:e} {scale:?} {intercept}", loss.name());
+        hasher.update(asked.as_bytes());
+        self.agents[k].hash(&mut hasher);
+        Digest::from(*hasher.finalize().as_bytes())
     }
 
     /// `strength R(b)`, with the intercept left out.

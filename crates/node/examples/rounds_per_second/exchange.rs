@@ -187,8 +187,7 @@ fn real(
             agent: NAMES[job.k].into(),
             rows: String::new(),
             key: streams.key(),
-            ledger_entries: 0,
-            ledger_head: String::new(),
+            ledger: Default::default(),
         })
     };
     let opened = Journal::open(Box::new(medium), start).expect("a journal");
@@ -201,6 +200,7 @@ fn real(
     let settings = Settings {
         network: [0; 32],
         program: "bench".into(),
+        session: job.k as u64 + 1,
         names: NAMES.map(String::from).to_vec(),
         patience: Duration::from_secs(60),
         on_loss: OnLoss::Stop,

@@ -3,11 +3,11 @@
 use super::JournalError;
 use dzoa::agent::{Counters, Inputs, Past};
 use dzoa::privacy::packed::Packed;
-use dzoa::privacy::{Entry, Sealed};
+use dzoa::privacy::{Charge, RunId, Sealed, Seen};
 use serde::{Deserialize, Serialize};
 
 /// The format of journals.
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;
 /// Length and checksum in front of a record.
 const HEAD: usize = 8;
 
@@ -24,10 +24,8 @@ pub struct Start {
     pub rows: String,
     /// The key of its randomness: a secret.
     pub key: [u8; 32],
-    /// Entries that the ledger had before this run.
-    pub ledger_entries: u64,
-    /// Digest of the ledger at that point.
-    pub ledger_head: String,
+    /// The ledger that it charges.
+    pub ledger: RunId,
 }
 
 /// One record.
@@ -41,6 +39,8 @@ pub enum Record {
         inputs: Vec<KeptInputs>,
         /// The release that follows.
         past: Option<Kept>,
+        /// How far the neighbours' ledgers were seen, where that is news.
+        seen: Vec<(usize, Seen)>,
     },
     /// A neighbour was left behind.
     Left {
@@ -62,7 +62,7 @@ pub struct KeptInputs {
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Kept {
     /// As JSON, the ledger's own form.
-    entry: String,
+    charge: String,
     release: Sealed,
     memory: Packed,
     oracle_calls: u64,
@@ -90,7 +90,7 @@ impl From<Past> for Kept {
     fn from(past: Past) -> Self {
         let Counters { oracle_calls, step_raised, finished_exactly, clipped } = past.counters;
         Self {
-            entry: serde_json::to_string(&past.entry).expect("an entry is plain data"),
+            charge: serde_json::to_string(&past.charge).expect("a charge is plain data"),
             release: past.release,
             memory: Packed(past.memory.into()),
             oracle_calls,
@@ -102,13 +102,13 @@ impl From<Past> for Kept {
 }
 
 impl Kept {
-    /// What an agent resumes from; `None` where the entry cannot be read.
+    /// What an agent resumes from; `None` where the charge cannot be read.
     pub fn past(self) -> Option<Past> {
-        let Self { entry, release, memory, oracle_calls, step_raised, finished_exactly, clipped } =
+        let Self { charge, release, memory, oracle_calls, step_raised, finished_exactly, clipped } =
             self;
-        let entry: Entry = serde_json::from_str(&entry).ok()?;
+        let charge: Charge = serde_json::from_str(&charge).ok()?;
         let counters = Counters { oracle_calls, step_raised, finished_exactly, clipped };
-        Some(Past { entry, release, memory: memory.to_vec(), counters })
+        Some(Past { charge, release, memory: memory.to_vec(), counters })
     }
 }
 
@@ -154,6 +154,12 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Parsed, JournalError> {
     let mut parsed = Parsed { records: Vec::new(), whole: 0 };
     while let Some((content, end)) = next(bytes, parsed.whole) {
         let index = parsed.records.len() + 1;
+        // Start comes first, and its format first in it: that has been so in every format.
+        if let ([0, format, ..], 1) = (content, index)
+            && u32::from(*format) != FORMAT
+        {
+            return Err(JournalError::OtherFormat { found: u32::from(*format) });
+        }
         let record =
             postcard::from_bytes(content).map_err(|_| JournalError::Unreadable { index })?;
         parsed.records.push(record);

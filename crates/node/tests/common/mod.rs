@@ -4,7 +4,7 @@
 
 use dzoa::agent::{Average, Message};
 use dzoa::prelude::*;
-use dzoa::privacy::{Entry, Event, Ledger};
+use dzoa::privacy::{Charge, Entry, Event, Header, LEDGER_FORMAT, Ledger, Record};
 use dzoa::problem::synthetic::Synthetic;
 use dzoa::simulate::{Releases, agents};
 use dzoa::streams::Purpose;
@@ -51,7 +51,7 @@ pub fn all_agents(rounds: u64, average: Average, event: Event) -> Vec<Agent> {
     agents_with(0.5, rounds, average, event)
 }
 
-/// The same with another rho.
+/// All agents with another rho.
 pub fn agents_with(rho: f64, rounds: u64, average: Average, event: Event) -> Vec<Agent> {
     let (problem, graph) = (problem(), graph());
     let releases = Releases { events: vec![Arc::from([event]); K], ledgers: vec![], average };
@@ -81,6 +81,7 @@ pub fn settings() -> Settings {
     Settings {
         network: [7; 32],
         program: "test".into(),
+        session: 0,
         names: graph().names().to_vec(),
         patience: Duration::from_secs(60),
         on_loss: OnLoss::Stop,
@@ -97,9 +98,22 @@ pub fn first(k: usize) -> Start {
         agent: graph().names()[k].clone(),
         rows: String::new(),
         key: Streams::from_seed(SEED).key(),
-        ledger_entries: 0,
-        ledger_head: Ledger::default().head(),
+        ledger: header(k).id,
     }
+}
+
+pub fn header(k: usize) -> Header {
+    let id = [k as u8 + 1; 16].into();
+    Header { ledger: LEDGER_FORMAT, id, dataset: graph().names()[k].clone(), budget: None }
+}
+
+/// The charges among entries.
+pub fn charges(entries: &[Entry]) -> Vec<Charge> {
+    let charge = |entry: &Entry| match &entry.record {
+        Record::Charge(charge) => Some(charge.clone()),
+        _ => None,
+    };
+    entries.iter().filter_map(charge).collect()
 }
 
 /// What outlives the processes: journals, ledgers, and everything that was ever sent.
@@ -111,6 +125,8 @@ pub struct World {
     pub nodes: Vec<Option<Node>>,
     pub ends: Vec<Option<(End, Vec<u64>)>>,
     pub make: Box<dyn Fn(usize) -> Agent>,
+    /// Processes so far.
+    pub sessions: u64,
 }
 
 impl World {
@@ -123,12 +139,26 @@ impl World {
             nodes: (0..K).map(|_| None).collect(),
             ends: vec![None; K],
             make: Box::new(agent),
+            sessions: 0,
         }
     }
 
+    /// What agent k was charged for, as its ledger says now.
+    pub fn charges(&self, k: usize) -> Vec<Charge> {
+        charges(&self.ledgers[k].lock().unwrap())
+    }
+
+    /// Starts agent k on its journal and its ledger, as they are now.
     pub fn start(&mut self, k: usize) -> Result<(), NodeError> {
-        let opened = Journal::open(Box::new(self.journals[k].clone()), || Ok(first(k)))?;
+        let journal = self.journals[k].clone();
+        self.start_on(k, journal, first(k))
+    }
+
+    /// Starts agent k on another state directory, with the same ledger.
+    pub fn start_on(&mut self, k: usize, journal: Memory, first: Start) -> Result<(), NodeError> {
+        let opened = Journal::open(Box::new(journal), || Ok(first))?;
         let ledger = self.ledgers[k].clone();
+        let before = Ledger::replay(header(k), ledger.lock().unwrap().clone()).unwrap();
         let keep = move |entry: &Entry| {
             let mut ledger = ledger.lock().unwrap();
             match ledger.get(entry.index as usize - 1) {
@@ -138,9 +168,13 @@ impl World {
             }
             Ok(())
         };
-        let agent = (self.make)(k);
+        let mut agent = (self.make)(k);
+        agent.take_ledger(before);
+        agent.stand_in_for(Streams::from_key(opened.first.key, false));
         let now = self.network.now();
-        let node = Node::new(agent, opened, self.settings.clone(), Box::new(keep), now)?;
+        self.sessions += 1;
+        let settings = Settings { session: self.sessions, ..self.settings.clone() };
+        let node = Node::new(agent, opened, settings, Box::new(keep), now)?;
         self.nodes[k] = Some(node);
         Ok(())
     }

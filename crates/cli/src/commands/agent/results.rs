@@ -7,13 +7,13 @@ use crate::agents::{Promise, promise};
 use crate::args::AgentArgs;
 use crate::config::{Config, Mechanism};
 use crate::error::{Error, Result};
-use crate::files::{csv_field, csv_number, json, model, write_file};
+use crate::files::{csv_field, csv_number, json, model, write_file, write_private};
 use crate::inner::{inner_loop, noise_of_one};
 use crate::instance::Instances;
 use crate::summary::Summary;
 use crate::trace_file::HEADER;
 use dzoa::prelude::*;
-use dzoa::privacy::{Accountant, Event, ExactGaussian, Ledger, calibrate};
+use dzoa::privacy::{Accountant, Event, ExactGaussian, Ledger, RunId, calibrate};
 use dzoa::trace::mean;
 use dzoa_node::journal::{self, Record};
 use dzoa_node::node::{End, Node};
@@ -33,16 +33,16 @@ pub struct Results<'a> {
 
 /// What was charged to the rows.
 pub struct Charged {
-    /// Entries of earlier runs.
-    pub before: usize,
-    /// With those of this run.
+    /// This run.
+    pub run: RunId,
+    /// With the charges of earlier runs.
     pub ledger: Ledger,
 }
 
 impl Charged {
     /// What was charged by this run, whatever was planned: a neighbour may have left, or the end come early.
     fn events(&self) -> Arc<[Event]> {
-        self.ledger.entries().iter().skip(self.before).map(|entry| entry.event).collect()
+        self.ledger.events_of(self.run).copied().collect()
     }
 }
 
@@ -76,8 +76,8 @@ impl Results<'_> {
             "accuracy_on_own_rows": self.own_accuracy(problem, &agent.estimate()),
             "went_on_without": left,
         });
-        write_file(dir, "local.json", &json(&local)?)?;
-        write_file(dir, "summary.json", &json(&summary)?)
+        write_private(dir, "local.json", &json(&local)?)?;
+        write_private(dir, "summary.json", &json(&summary)?)
     }
 
     fn own_accuracy(&self, problem: &Problem, b: &[f64]) -> Option<f64> {
@@ -113,6 +113,7 @@ impl Results<'_> {
                 End::NeighbourLost { .. } => "neighbour-lost",
                 End::NeighbourLeft { .. } => "neighbour-left",
                 End::LeftBehind { .. } => "left-behind",
+                End::RolledBack { .. } => "rolled-back",
             }
             .into(),
             algorithm: config.algorithm.name().into(),
@@ -162,7 +163,7 @@ impl Results<'_> {
         let mut spent = ExactGaussian::default();
         let mut epsilons: BTreeMap<u64, f64> = BTreeMap::new();
         for record in records {
-            let Record::Round { inputs, past } = record else { continue };
+            let Record::Round { inputs, past, .. } = record else { continue };
             for inputs in inputs {
                 let inputs = inputs.inputs();
                 let Some(beta) = own.get(&inputs.round) else { continue };
@@ -184,7 +185,7 @@ impl Results<'_> {
                     }
                     Mechanism::None => None,
                     Mechanism::Output { target, .. } | Mechanism::Scalar { target, .. } => {
-                        spent.compose(&past.entry.event).ok().map(|()| spent.epsilon(target.delta))
+                        spent.compose(&past.charge.event).ok().map(|()| spent.epsilon(target.delta))
                     }
                 };
                 epsilons.extend(epsilon.map(|epsilon| (round, epsilon)));

@@ -2,6 +2,7 @@
 
 use super::state;
 use crate::args::LaunchArgs;
+use crate::commands::agent::state::ledger_name;
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::network_file::NetworkFile;
@@ -43,6 +44,13 @@ impl Children {
             command.arg("--state").arg(state(out, &place.name));
             command.arg("--certs").arg(out.join("certs"));
             command.args(["--log-format", "json", "--stop-with-stdin"]);
+            // A trial: its ledgers end with it.
+            if network.config.privacy.mechanism.planned().is_some()
+                && network.config.run.seed.is_none()
+            {
+                let ledger = state(out, &place.name).join(ledger_name(&network.config));
+                command.arg("--ledger").arg(ledger).arg("--new-ledger");
+            }
             if let Some(file) = files.get(&place.name) {
                 command.arg("--data").arg(file);
             }

@@ -1,0 +1,147 @@
+//! What an agent finds when it starts: its journal, and the ledger of its rows.
+
+use crate::agents::Promise;
+use crate::args::AgentArgs;
+use crate::commands::run::affordable;
+use crate::config::Config;
+use crate::error::{Error, Result, shown};
+use crate::ledger_file::{self, LedgerFile};
+use dzoa::prelude::*;
+use dzoa::privacy::{Budget, RunId};
+use dzoa_node::journal::{self, Journal, JournalError, JournalFile, Opened, Start};
+use std::path::{Path, PathBuf};
+
+/// Whose state it is.
+pub struct About<'a> {
+    pub config: &'a Config,
+    /// Digest of the network file.
+    pub network: [u8; 32],
+    pub samples: &'a Samples,
+}
+
+/// Journal and ledger of an agent.
+pub struct State {
+    pub opened: Opened,
+    pub ledger: LedgerFile,
+}
+
+impl State {
+    /// Opens both, and refuses those of something else.
+    pub fn open(args: &AgentArgs, about: &About<'_>, fresh: &Streams) -> Result<Self> {
+        let dir = &args.state;
+        std::fs::create_dir_all(dir).map_err(|error| {
+            Error::input(format!("--state {}: cannot be made: {error}", dir.display()))
+        })?;
+        let path = dir.join("journal");
+        let medium = JournalFile::open(&path).map_err(|error| of_journal(&error, dir))?;
+        let begun = std::fs::metadata(&path).is_ok_and(|file| file.len() > 0);
+        let ledger = open_ledger(args, about.config, begun)?;
+        let id = ledger.ledger.header().map(|header| header.id).unwrap_or_default();
+        let start = || {
+            Ok(Start {
+                journal: journal::FORMAT,
+                network: about.network,
+                agent: args.name.clone(),
+                rows: rows(fresh, about.samples),
+                key: fresh.key(),
+                ledger: id,
+            })
+        };
+        let opened =
+            Journal::open(Box::new(medium), start).map_err(|error| of_journal(&error, dir))?;
+        let first = &opened.first;
+        let now = rows(&Streams::from_key(first.key, false), about.samples);
+        let hex = |digest: [u8; 32]| blake3::Hash::from(digest).to_hex().to_string();
+        let pairs = [
+            ("network file", hex(first.network), hex(about.network)),
+            ("agent", first.agent.clone(), args.name.clone()),
+            ("data set", first.rows.clone(), now),
+            ("ledger", first.ledger.to_string(), id.to_string()),
+        ];
+        for (what, kept, now) in pairs {
+            if kept != now {
+                let short = |text: String| text.chars().take(16).collect::<String>();
+                let error = JournalError::Other { what, kept: short(kept), now: short(now) };
+                return Err(of_journal(&error, dir));
+            }
+        }
+        Ok(Self { opened, ledger })
+    }
+}
+
+/// A digest of the rows that only the holder of the run's key can compare.
+fn rows(streams: &Streams, samples: &Samples) -> String {
+    let mut hasher = streams.digest("rows");
+    samples.hash(&mut hasher);
+    hasher.finalize().to_hex().to_string()
+}
+
+/// Begins the run in its ledger, if that lasts. Returns what its owner should know about the rows.
+pub fn begin(
+    args: &AgentArgs,
+    about: &About<'_>,
+    ledger: &mut LedgerFile,
+    promise: &Promise,
+    run: RunId,
+) -> Result<Option<String>> {
+    let About { config, samples, .. } = *about;
+    let planned = config.privacy.mechanism.planned();
+    if planned.is_some() && !args.spend_what_is_left {
+        let done = ledger.ledger.last_round(run) as usize;
+        let charges = promise.charged(config.algorithm.admm.rounds);
+        affordable(&ledger.ledger, charges.iter().skip(done))?;
+    }
+    ledger.begin(&ledger_file::Run { id: run, samples, planned, note: &config.name })
+}
+
+fn open_ledger(args: &AgentArgs, config: &Config, begun: bool) -> Result<LedgerFile> {
+    let seeded = config.run.seed.is_some();
+    let named = args.ledger.is_some() || args.dataset.is_some();
+    if seeded && named {
+        return Err(Error::input("--ledger: a seeded run has no guarantee that could be charged")
+            .hint("remove run.seed: whoever knows it can subtract the noise"));
+    }
+    let planned = config.privacy.mechanism.planned();
+    if planned.is_some() && !seeded && !named {
+        return Err(Error::input(format!(
+            "--ledger is missing: the mechanism {} charges a ledger, which outlives this run",
+            shown(config.privacy.mechanism.name())
+        ))
+        .hint("give --ledger FILE or --dataset NAME; --new-ledger begins one for rows about which nothing was ever released"));
+    }
+    let path = ledger_path(args, config)?;
+    let make = (args.new_ledger || !named) && !begun;
+    if !make || (!named && path.exists()) {
+        return LedgerFile::open(&path, args.dataset.as_deref());
+    }
+    let budget = planned
+        .map(|planned| Budget { epsilon: args.budget.unwrap_or(planned.epsilon), ..planned });
+    LedgerFile::create(&path, args.dataset.as_deref().unwrap_or(&args.name), budget)
+}
+
+fn ledger_path(args: &AgentArgs, config: &Config) -> Result<PathBuf> {
+    match (&args.ledger, &args.dataset) {
+        (Some(path), _) => Ok(path.clone()),
+        (None, Some(dataset)) => ledger_file::path_of(dataset),
+        (None, None) => Ok(args.state.join(ledger_name(config))),
+    }
+}
+
+/// The name of the ledger in a state directory; that of a seeded one says what it is worth.
+pub fn ledger_name(config: &Config) -> &'static str {
+    if config.run.seed.is_some() { "ledger.seeded-for-tests" } else { "ledger" }
+}
+
+fn of_journal(error: &JournalError, dir: &Path) -> Error {
+    let hint = match error {
+        JournalError::InUse => "is the agent running already? one process has one state directory",
+        JournalError::Other { .. } | JournalError::OtherFormat { .. } => {
+            "start a new run in a new state directory; its releases are charged anew"
+        }
+        JournalError::Io(_) => "nothing is sent before it is kept: make room, or mend the disk",
+        JournalError::Damaged { .. } | JournalError::Unreadable { .. } => {
+            "restore it from a backup; or start anew in a new state directory, with the same ledger"
+        }
+    };
+    Error::run(format!("{}: {error}", dir.display())).hint(hint)
+}
