@@ -20,6 +20,7 @@ fn main() {
         to: "a".into(),
         round: 1,
         needs: 1,
+        has: 0,
         session: 1,
         number: 1,
         echo: 2,

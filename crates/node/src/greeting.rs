@@ -88,10 +88,10 @@ impl Node {
         }
         // One round more may be there if the disk lost the last record: it is computed again, to the same bits.
         let sent = self.released.max(self.newest_round());
-        (frame.needs > sent + 2).then(|| {
+        (frame.has > sent + 1).then(|| {
             format!(
                 "it has this agent's vector of round {}, and the journal here ends with round {sent}",
-                frame.needs - 1
+                frame.has
             )
         })
     }

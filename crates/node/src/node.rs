@@ -87,29 +87,32 @@ impl Node {
             over_since: None,
             complete_since: None,
         };
-        let mut uncharged = Vec::new();
+        let mut unwritten = Vec::new();
         for record in opened.records {
-            node.replay(record, &mut uncharged, now)?;
+            node.replay(record, &mut unwritten, now)?;
         }
-        node.agree_with_ledger(uncharged)?;
+        node.agree_with_ledger(unwritten)?;
         node.agent.resumed();
         Ok(node)
     }
 
     /// Refuses a journal and a ledger of which one is older than the other. A crash explains one round that only one of
     /// the two has: they are written at the same time, and nothing is sent before both are done.
-    fn agree_with_ledger(&mut self, uncharged: Vec<Entry>) -> Result<(), NodeError> {
+    fn agree_with_ledger(&mut self, unwritten: Vec<Entry>) -> Result<(), NodeError> {
         let journal = self.released;
         let ledger = self.agent.ledger().last_round(self.agent.run());
         if ledger > journal + 1 {
             return Err(NodeError::JournalBehind { journal, ledger });
         }
-        let newest =
-            |entry: &Entry| matches!(&entry.record, LedgerRecord::Charge(c) if c.round == journal);
-        if uncharged.len() > 1 || !uncharged.iter().all(newest) {
-            return Err(NodeError::LedgerBehind { missing: uncharged.len() });
+        let rounds = unwritten.iter().filter_map(|entry| match &entry.record {
+            LedgerRecord::Charge(charge) => Some(charge.round),
+            _ => None,
+        });
+        let rounds: Vec<u64> = rounds.collect();
+        if rounds.len() > 1 || rounds.iter().any(|round| *round != journal) {
+            return Err(NodeError::LedgerBehind { missing: rounds.len() });
         }
-        uncharged.into_iter().for_each(|entry| self.keeper.begin(entry));
+        unwritten.into_iter().for_each(|entry| self.keeper.begin(entry));
         self.keep_ledger()
     }
 
@@ -123,7 +126,7 @@ impl Node {
     fn replay(
         &mut self,
         record: Record,
-        uncharged: &mut Vec<Entry>,
+        unwritten: &mut Vec<Entry>,
         now: Duration,
     ) -> Result<(), NodeError> {
         match record {
@@ -137,16 +140,20 @@ impl Node {
                 for inputs in inputs {
                     let inputs = inputs.inputs();
                     let round = inputs.round;
+                    for (from, round, _) in &inputs.vectors {
+                        let peer = self.peers.iter_mut().find(|peer| peer.index == *from);
+                        peer.into_iter().for_each(|peer| peer.has = peer.has.max(*round));
+                    }
                     if !self.agent.retake(inputs)? {
                         return Err(NodeError::Order(round));
                     }
-                    self.recollect(uncharged, now);
+                    self.recollect(unwritten, now);
                 }
                 if let Some(kept) = past {
                     let past = kept.past().ok_or(JournalError::Unreadable { index: 0 })?;
                     self.agent.resume(past)?;
                     self.released = self.agent.round();
-                    self.recollect(uncharged, now);
+                    self.recollect(unwritten, now);
                 }
             }
         }
@@ -154,13 +161,13 @@ impl Node {
     }
 
     /// Takes the agent's outputs of a replayed round for done: they were.
-    fn recollect(&mut self, uncharged: &mut Vec<Entry>, now: Duration) {
+    fn recollect(&mut self, unwritten: &mut Vec<Entry>, now: Duration) {
         while let Some(output) = self.agent.poll() {
             match output {
                 Output::Compute => break,
                 Output::Send(envelope) => self.remember(self.journal.kept(envelope)),
                 Output::Done(status) => self.over(status, now),
-                Output::Persist(entry) => uncharged.push(entry),
+                Output::Persist(entry) => unwritten.push(entry),
                 Output::Completed(_) => {}
             }
         }
@@ -211,6 +218,8 @@ impl Node {
                     self.peers[position].suspect = true;
                     return self.refuse(name, error.to_string(), bytes);
                 }
+                let peer = &mut self.peers[position];
+                peer.has = peer.has.max(round);
                 if self.agent.needs(from) > needed {
                     let since = self.round_since;
                     let peer = &mut self.peers[position];
@@ -519,6 +528,7 @@ impl Node {
             to: peer.name.clone(),
             round: self.agent.round() + u64::from(self.over_since.is_some()),
             needs: self.agent.needs(peer.index).unwrap_or(0),
+            has: peer.has,
             session: self.settings.session,
             number: self.stats.sent.0,
             echo: peer.session,

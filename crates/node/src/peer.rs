@@ -33,6 +33,8 @@ pub struct Peer {
     pub round: u64,
     /// The first vector of ours that it misses.
     pub needs: u64,
+    /// The last vector of its that was taken in.
+    pub has: u64,
     /// Whether the last thing it said about its vectors was refused.
     pub suspect: bool,
     /// Whether we went on without it, and from which round.
@@ -58,6 +60,7 @@ impl Peer {
             waited: Duration::ZERO,
             round: 0,
             needs: 1,
+            has: 0,
             suspect: false,
             left: None,
             written: None,

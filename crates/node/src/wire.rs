@@ -41,6 +41,8 @@ pub struct Frame<B = Body> {
     pub round: u64,
     /// The first vector of the receiver's that the sender misses.
     pub needs: u64,
+    /// The last vector of the receiver's that the sender has.
+    pub has: u64,
     /// A random number of the sender's process.
     pub session: u64,
     /// Counts the frames of that process.
@@ -193,6 +195,7 @@ impl<B> Frame<B> {
             to: self.to,
             round: self.round,
             needs: self.needs,
+            has: self.has,
             session: self.session,
             number: self.number,
             echo: self.echo,

@@ -177,6 +177,8 @@ fn partial_rounds_survive_kills_without_a_second_vector() {
         }
         world.vectors();
         for k in 0..K {
+            let (end, _) = world.ends[k].as_ref().unwrap();
+            assert_eq!(*end, End::Agent(Status::Finished), "seed {seed}, agent {k}");
             assert_eq!(world.charges(k).len(), 20, "agent {k}");
         }
     }

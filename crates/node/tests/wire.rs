@@ -21,6 +21,7 @@ fn frame(body: Body) -> Frame {
         to,
         round: 1,
         needs: 1,
+        has: 0,
         session: 99,
         number: 1,
         // The first process of a world: agent 0.
@@ -146,6 +147,8 @@ fn replayed_frames_change_nothing() {
     let record = world.network.record();
     // The same again, with every frame of the first run replayed into the second at every step.
     let mut again = World::new(Weather::default(), 1);
+    // Other processes: each has a random number of its own.
+    again.sessions = 1000;
     again.start_all();
     (0..K).for_each(|k| again.step(k));
     let mut replay = record.iter().cycle();
