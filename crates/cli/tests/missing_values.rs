@@ -112,23 +112,29 @@ fn the_columns_are_the_same_whether_or_not_a_cell_is_missing_anywhere() {
 #[test]
 fn a_row_without_a_target_moves_no_optimum() {
     let real = "{ name = \"y\", kind = \"numeric\", bound = 2 }";
+    // The youngest is ill, too, which no line between the ages tells.
+    let south = SOUTH.replace("10,m,0", "10,m,1");
     for (loss, target, at_zero) in [
         ("logistic", LABEL, std::f64::consts::LN_2),
         ("hinge", LABEL, 1.0),
         ("squared", real, 0.0),
         ("absolute", real, 0.0),
     ] {
-        let without = study(loss, target, NORTH, SOUTH);
+        let without = study(loss, target, NORTH, &south);
         let before = run(without.path(), "out", &[]);
         let blank = |rows: &str| format!("{rows}90,m,?\n");
-        let with = study(loss, target, &blank(NORTH), &blank(SOUTH));
+        let with = study(loss, target, &blank(NORTH), &blank(&south));
         let after = run(with.path(), "out", &["problem.eta=0.2"]);
         let expected = 0.8 * number(&before["optimum"]) + 2.0 * at_zero / 5.0;
         let (optimum, objective) = (number(&after["optimum"]), number(&after["objective"]));
         assert!((optimum - expected).abs() < 1e-7, "{loss}: {optimum} {expected}");
         assert!(objective < optimum * 1.02, "{loss}: {objective} {optimum}");
-        // Nor is it counted as a right or wrong prediction.
-        assert_eq!(before["accuracy"], after["accuracy"], "{loss}");
+        // Nor is it counted as a right or wrong prediction, of which there are both.
+        assert_eq!(before["accuracies"], after["accuracies"], "{loss}");
+        if target == LABEL {
+            let accuracy = number(&before["accuracies"][0]);
+            assert!(accuracy > 0.0 && accuracy < 1.0, "{loss}: {accuracy}");
+        }
     }
 }
 
