@@ -31,7 +31,8 @@ NORM = float(np.sqrt(len(HIGH) / 3 + 1))
 
 def ours(kind, agents, strength):
     def fit(X, y, epsilon, seed):
-        model = kind(C=strength, agents=agents, total_epsilon=epsilon, delta=DELTA, bounds=(0.0, HIGH), random_state=seed)
+        model = kind(C=strength, agents=agents, total_epsilon=epsilon, delta=DELTA, bounds=(0.0, HIGH), classes=(0, 1))
+        model.set_params(random_state=seed)
         return model.fit(X, y).predict
 
     return fit

@@ -26,7 +26,7 @@ assert plain.score(X_test, y_test) > 0.95 and plain.privacy_.claim == "none"
 # %% [markdown]
 # ## 2. The same with an exact guarantee
 #
-# Bounds must be public. Round numbers near this well-known data set's extremes stand in for what a real study knows
+# Bounds and classes must be public. Round numbers near this well-known data set's extremes stand in for what a real study knows
 # beforehand; values beyond them are clipped. Had they been left out, `dzoa` would have warned, taken them from the data,
 # and claimed nothing.
 
@@ -35,7 +35,8 @@ means = [30, 40, 200, 2600, 0.2, 0.4, 0.5, 0.25, 0.4, 0.1]
 errors = [3, 5, 22, 550, 0.04, 0.15, 0.4, 0.06, 0.08, 0.03]
 worst = [40, 50, 260, 4300, 0.25, 1.1, 1.3, 0.3, 0.7, 0.25]
 bounds = (0.0, np.array(means + errors + worst))
-private = dzoa.LogisticRegression(agents=5, total_epsilon=4.0, delta=1e-5, bounds=bounds).fit(X_train, y_train)
+private = dzoa.LogisticRegression(agents=5, total_epsilon=4.0, delta=1e-5, bounds=bounds, classes=(0, 1))
+private.fit(X_train, y_train)
 print(f"accuracy {private.score(X_test, y_test):.3f}")
 print(private.privacy_)
 assert private.privacy_.claim == "exact" and private.privacy_.epsilon <= 4.0
@@ -54,7 +55,7 @@ mu = dzoa.privacy.gaussian_mu(4.0, 1e-5) / np.sqrt(fits_per_row)
 each = dzoa.privacy.ExactGaussian().compose(dzoa.privacy.Event.gaussian(mu, 1.0)).epsilon(1e-5)
 print(f"{fits_per_row} fits see a row: each may spend epsilon {each:.2f} of 4")
 search = GridSearchCV(
-    dzoa.LogisticRegression(total_epsilon=each, delta=1e-5, bounds=bounds), {"C": [0.1, 1.0, 10.0]}, cv=3
+    dzoa.LogisticRegression(total_epsilon=each, delta=1e-5, bounds=bounds, classes=(0, 1)), {"C": [0.1, 1.0, 10.0]}, cv=3
 ).fit(X_train, y_train)
 print(search.best_params_, f"{search.score(X_test, y_test):.3f}")
 # The scores of the folds are computed from held-out rows and are themselves not private: keep them.

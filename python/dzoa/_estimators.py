@@ -3,6 +3,9 @@
 All of them scale every column to [-1, 1] by public ``bounds`` (and, for regression, the target by
 ``target_bounds``), fit there, and give ``coef_`` and ``intercept_`` in the data's own units. Penalties act on the
 coefficients of the scaled columns, as after a ``MinMaxScaler``. Every agent counts alike, however many rows it has.
+
+``privacy_`` speaks of one fit and of what it learns itself. A scaler, an imputer or a selector before it in a pipeline
+reads the rows as well: what such a step learns is not covered. Public ``bounds`` do the work of a scaler.
 """
 
 from __future__ import annotations
@@ -105,6 +108,7 @@ class _DistributedLinearModel(BaseEstimator):
             rests_on=(
                 f"Bounds, columns, classes and the agents' numbers of rows are public{per_person}",
                 "One fit: every further fit on these rows adds to it",
+                "What steps before this one learn from the rows (a scaler in a pipeline) is not covered",
             ),
         )
 
@@ -175,6 +179,17 @@ def _seed(random_state: Any) -> int | None:
     if isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool):
         return _check.seed("random_state", random_state)
     return int(check_random_state(random_state).randint(0, 2**31 - 1))
+
+
+def _labels(classes: Any) -> np.ndarray:
+    """A list of labels as an array; a text is one label and no list of letters."""
+    try:
+        labels = np.asarray(classes if isinstance(classes, np.ndarray) else list(classes))
+    except TypeError:
+        labels = None
+    if labels is None or labels.ndim != 1 or isinstance(classes, (str, bytes)):
+        raise ValueError(f"classes must be two different labels, not {classes!r}")
+    return labels
 
 
 def _low_high(name: str, bounds: Any, columns: int) -> tuple[np.ndarray, np.ndarray]:
@@ -249,6 +264,30 @@ class _Classifier(ClassifierMixin, _DistributedLinearModel):
     def fit(self, X: Any, y: Any, agents: Any = None) -> Any:
         """Fit the model; ``agents`` (one label per row) overrides the parameter of the same name."""
         X, y = validate_data(self, X, y, dtype=np.float64)
+        leaks: list[str] = []
+        self.classes_, positive = self._known(y) if self.classes is not None else self._found(y, leaks)
+        self._fit(X, np.where(positive, 1.0, -1.0), (0.0, 1.0), agents, leaks)
+        self.coef_ = self.agent_coef_.mean(axis=0, keepdims=True)
+        self.intercept_ = np.array([self.agent_intercept_.mean()])
+        return self
+
+    def _known(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The public classes, and which rows are of the second; no row decides what they are."""
+        classes = np.unique(_labels(self.classes))
+        if classes.shape != (2,):
+            raise ValueError(f"classes must be two different labels, not {self.classes!r}")
+        negative, positive = (np.asarray(y == label, dtype=bool) for label in classes)
+        strange = np.flatnonzero(~(negative | positive))
+        if strange.size:
+            # For the holder of the rows, and before anything is released.
+            raise ValueError(
+                f"y[{strange[0]}] is {y[strange[0]]!r}, which is not one of classes={self.classes!r}; hint: correct "
+                "the label, or name the two labels that are possible"
+            )
+        return classes, positive
+
+    def _found(self, y: np.ndarray, leaks: list[str]) -> tuple[np.ndarray, np.ndarray]:
+        """The classes that occur in ``y``: one row can decide what they are, and whether there are two."""
         check_classification_targets(y)
         kind = type_of_target(y, input_name="y", raise_unknown=True)
         if kind != "binary":
@@ -256,13 +295,21 @@ class _Classifier(ClassifierMixin, _DistributedLinearModel):
                 f"Only binary classification is supported. The type of the target is {kind}. hint: "
                 "OneVsRestClassifier fits once per class, and pays once per class"
             )
-        self.classes_, index = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(f"y holds one class only ({self.classes_[0]!r}): Classifier can't train when only one class is present.")
-        self._fit(X, np.where(index == 1, 1.0, -1.0), (0.0, 1.0), agents, [])
-        self.coef_ = self.agent_coef_.mean(axis=0, keepdims=True)
-        self.intercept_ = np.array([self.agent_intercept_.mean()])
-        return self
+        classes, index = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            raise ValueError(
+                f"y holds one class only ({classes[0]!r}): Classifier can't train when only one class is present. "
+                "hint: classes=(negative, positive)"
+            )
+        if self.total_epsilon is not None:
+            leaks.append("The classes were taken from the data: give public ones")
+            warnings.warn(
+                "classes were not given and are taken from the data: one row can decide what they are, and the "
+                "guarantee is void; hint: classes=(negative, positive) from public knowledge",
+                PrivacyLeakWarning,
+                stacklevel=3,
+            )
+        return classes, index == 1
 
     def _penalty(self, rows: int, agents: int, target_scale: float, row_norm: float) -> tuple[str, float]:
         # C sum loss + R  is  K/N sum loss + K/(C N) R, up to a factor.
@@ -315,6 +362,14 @@ _PARAMETERS = """
     threads : int, default 1
         0 takes all cores.
 """
+
+
+_CLASSES = """
+    classes : two labels, optional
+        Public: what a label can be, whatever the rows hold; ``classes_`` is these in order. ``y`` may then hold one
+        of them only. Without them they are taken from ``y``, which under a budget voids the guarantee, with a warning.
+        A label that is not among them is an error. It depends on the rows, but is raised before anything is released,
+        to whoever called ``fit`` and holds them: do not pass it on."""
 
 
 class Lasso(_Regressor):
@@ -469,7 +524,7 @@ class LogisticRegression(_Classifier):
     C : float, default 1
         Inverse strength of the penalty, as scikit-learn's.
     penalty : {{"l2", "l1"}}
-        ``1/2 ||w||^2`` or ``||w||_1``.{_PARAMETERS}"""
+        ``1/2 ||w||^2`` or ``||w||_1``.{_CLASSES}{_PARAMETERS}"""
 
     _loss = "logistic"
 
@@ -485,6 +540,7 @@ class LogisticRegression(_Classifier):
         total_epsilon: float | None = None,
         delta: float = 1e-5,
         bounds: Any = None,
+        classes: Any = None,
         row_norm: float | None = None,
         fit_intercept: bool = True,
         algorithm: str = "admm",
@@ -506,6 +562,7 @@ class LogisticRegression(_Classifier):
         self.total_epsilon = total_epsilon
         self.delta = delta
         self.bounds = bounds
+        self.classes = classes
         self.row_norm = row_norm
         self.fit_intercept = fit_intercept
         self.algorithm = algorithm
@@ -541,7 +598,7 @@ class LinearSVC(_Classifier):
     ----------
     C : float, default 1
     penalty : {{"l2", "l1"}}
-        ``1/2 ||w||^2`` or ``||w||_1``.{_PARAMETERS}"""
+        ``1/2 ||w||^2`` or ``||w||_1``.{_CLASSES}{_PARAMETERS}"""
 
     _loss = "hinge"
 
@@ -557,6 +614,7 @@ class LinearSVC(_Classifier):
         total_epsilon: float | None = None,
         delta: float = 1e-5,
         bounds: Any = None,
+        classes: Any = None,
         row_norm: float | None = None,
         fit_intercept: bool = True,
         algorithm: str = "admm",
@@ -578,6 +636,7 @@ class LinearSVC(_Classifier):
         self.total_epsilon = total_epsilon
         self.delta = delta
         self.bounds = bounds
+        self.classes = classes
         self.row_norm = row_norm
         self.fit_intercept = fit_intercept
         self.algorithm = algorithm

@@ -16,13 +16,20 @@ Array = npt.NDArray[np.float64]
 Objective = Callable[[Array], Any]
 
 
+#: Why a result that holds values of the objective claims nothing.
+UNPROTECTED = (
+    "Unprotected values of the objective were recorded (record_every; fun and the trace hold them): for the holder of "
+    "the rows, do not share"
+)
+
+
 @dataclass
 class Result:
     """What a run found, what it cost, and what it may claim."""
 
     #: What every agent reports, one row each.
     coefficients: Array
-    #: The sum of all objectives (and the regulariser) at ``x``; None where nobody asked for values.
+    #: The sum of all objectives (and the regulariser) at ``x``; None where nobody asked for values. Never protected.
     fun: float | None
     #: ``finished``, ``stopped``, ``out-of-evaluations``, ``non-finite`` or ``budget-exhausted``.
     status: str
@@ -105,6 +112,8 @@ class Result:
 
     def __str__(self) -> str:
         value = "" if self.fun is None else f", objective {self.fun:.6g}"
+        if value and self.privacy.mechanism == "scalar":
+            value += " (unprotected: do not share)"
         return (
             f"{self.status} after {self.rounds} rounds{value}, {self.nfev} evaluations by {len(self.agents)} agents\n"
             f"x = {self.x}\nprivacy: {self.privacy}"
@@ -184,7 +193,8 @@ def minimize(
         Points whose values are remembered.
     record_every : int, optional
         Ask for the sum of the objectives every so many rounds for the trace; 0 never does. By default about 50 times,
-        and never under ``scalar``: these values are not protected.
+        and never under ``scalar``: these values are not protected. Asked for all the same, they void the claim of the
+        result, because ``fun`` and the trace hold them: for the holder of the rows, not to be shared.
     threads : int
         Agents computed at the same time; 0 takes all cores. More than 1 calls the objectives from several threads.
     """
@@ -242,6 +252,7 @@ def minimize(
         "It rests on every value depending on its own sample only, and on the objective not raising by the data",
         "The numbers of samples are public",
     )
+    void = (UNPROTECTED,) if mechanism == "scalar" and options["record_every"] > 0 else ()
     return Result(
         coefficients=found["coefficients"],
         fun=found["fun"],
@@ -251,7 +262,7 @@ def minimize(
         evaluations=found["evaluations"],
         trace_evaluations=found["watched"],
         privacy=statement(
-            mechanism, found["names"], found["epsilon"], delta, seeded=found["seeded"], rests_on=rests_on
+            mechanism, found["names"], found["epsilon"], delta, seeded=found["seeded"], void=void, rests_on=rests_on
         ),
         agents=found["names"],
         edges=found["edges"],

@@ -143,6 +143,8 @@ def test_with_a_budget_and_public_bounds_the_guarantee_is_exact_and_kept(estimat
     public = dict(bounds=(X.min(axis=0), X.max(axis=0)))
     if regression:
         public["target_bounds"] = (0.0, 350.0)
+    else:
+        public["classes"] = (0, 1)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model = estimator(total_epsilon=3.0, delta=1e-5, agents=4, **public).fit(X, y)
@@ -157,19 +159,84 @@ def test_with_a_budget_and_public_bounds_the_guarantee_is_exact_and_kept(estimat
 def test_bounds_from_the_data_warn_and_void_the_guarantee(cancer):
     X, y = cancer
     with pytest.warns(dzoa.PrivacyLeakWarning, match="bounds were not given"):
-        model = dzoa.LogisticRegression(total_epsilon=1.0).fit(X, y)
+        model = dzoa.LogisticRegression(total_epsilon=1.0, classes=(0, 1)).fit(X, y)
     assert model.privacy_.claim == "none" and "bounds were taken from the data" in str(model.privacy_)
+
+
+CLASSIFIERS = [dzoa.LogisticRegression, dzoa.LinearSVC]
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS)
+def test_classes_from_the_data_warn_and_void_the_guarantee(estimator, cancer):
+    X, y = cancer
+    with pytest.warns(dzoa.PrivacyLeakWarning, match="classes were not given"):
+        model = estimator(total_epsilon=1.0, bounds=(0.0, X.max(0))).fit(X, y)
+    assert model.privacy_.claim == "none" and model.privacy_.epsilon is None
+    assert "classes were taken from the data" in str(model.privacy_)
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS)
+def test_with_public_classes_no_single_row_decides_whether_a_fit_succeeds_or_what_it_predicts(estimator, cancer):
+    X, y = cancer
+    public = dict(total_epsilon=1.0, bounds=(0.0, X.max(0)), classes=("ill", "well"))
+    one = np.full(len(y), "ill", dtype=object)
+    two = one.copy()
+    two[17] = "well"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fits = [estimator(**public).fit(X, labels) for labels in (one, two)]
+    for fit in fits:
+        assert fit.classes_.tolist() == ["ill", "well"] and fit.privacy_.claim == "exact"
+        assert set(fit.predict(X)) <= {"ill", "well"}
+    # Without a budget, too, and then the one class that is there is found.
+    plain = estimator(classes=("well", "ill"), max_iter=20).fit(X, one)
+    assert plain.classes_.tolist() == ["ill", "well"] and set(plain.predict(X)) == {"ill"}
+
+
+def test_public_classes_in_any_order_give_the_bits_of_those_that_are_found(cancer):
+    X, y = cancer
+    found = dzoa.LogisticRegression(max_iter=30, random_state=1).fit(X, y)
+    for classes in [(0, 1), [1, 0], np.array([0, 1]), (0.0, 1.0), (False, True)]:
+        given = dzoa.LogisticRegression(max_iter=30, random_state=1, classes=classes)
+        assert given.get_params()["classes"] is classes and clone(given).classes is not None
+        np.testing.assert_array_equal(given.fit(X, y).coef_, found.coef_)
+        np.testing.assert_array_equal(given.predict(X), found.predict(X))
+
+
+def test_a_label_outside_the_public_classes_is_refused_before_anything_is_released(cancer, monkeypatch):
+    X, y = cancer
+
+    def released(*_):
+        raise AssertionError("the fit began")
+
+    monkeypatch.setattr("dzoa._core.fit", released)
+    wrong = y.copy()
+    wrong[3] = 2
+    for labels, text in [(wrong, "y[3] is np.int64(2), which is not one of classes=(0, 1)"), (y.astype(str), "y[0] is")]:
+        with pytest.raises(ValueError) as caught:
+            dzoa.LogisticRegression(total_epsilon=1.0, bounds=1.0, classes=(0, 1)).fit(X, labels)
+        assert text in str(caught.value) and "hint:" in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_a_step_that_reads_the_rows_is_named_where_privacy_is_printed(cancer):
+    X, y = cancer
+    pipeline = make_pipeline(StandardScaler(), dzoa.LogisticRegression(total_epsilon=1.0, bounds=3.0, classes=(0, 1)))
+    printed = str(pipeline.fit(X, y)[-1].privacy_)
+    assert printed.startswith("EXACT") and "steps before this one learn from the rows" in printed
+    assert "is not covered" in printed
 
 
 def test_a_partition_by_targets_voids_the_guarantee(cancer):
     X, y = cancer
-    model = dzoa.LogisticRegression(total_epsilon=1.0, bounds=(0.0, X.max(0)), agents=3, partition="dirichlet", partition_alpha=5.0)
+    model = dzoa.LogisticRegression(
+        total_epsilon=1.0, bounds=(0.0, X.max(0)), classes=(0, 1), agents=3, partition="dirichlet", partition_alpha=5.0
+    )
     assert model.fit(X, y).privacy_.claim == "none" and "reads the targets" in str(model.privacy_)
 
 
 def test_a_seed_voids_the_guarantee_and_repeats_the_bits(cancer):
     X, y = cancer
-    model = dzoa.LogisticRegression(total_epsilon=1.0, bounds=(X.min(0), X.max(0)), random_state=3)
+    model = dzoa.LogisticRegression(total_epsilon=1.0, bounds=(X.min(0), X.max(0)), classes=(0, 1), random_state=3)
     first, second = model.fit(X, y).coef_, clone(model).fit(X, y).coef_
     np.testing.assert_array_equal(first, second)
     assert model.privacy_.claim == "none" and "seed" in str(model.privacy_)
@@ -180,7 +247,9 @@ def test_more_budget_is_more_accurate(cancer):
 
     def accuracy(epsilon):
         fits = (
-            dzoa.LogisticRegression(total_epsilon=epsilon, bounds=(X.min(0), X.max(0)), random_state=seed).fit(X, y)
+            dzoa.LogisticRegression(
+                total_epsilon=epsilon, bounds=(X.min(0), X.max(0)), classes=(0, 1), random_state=seed
+            ).fit(X, y)
             for seed in range(8)
         )
         return np.mean([fit.score(X, y) for fit in fits])
@@ -190,7 +259,7 @@ def test_more_budget_is_more_accurate(cancer):
 
 def test_rows_beyond_the_bounds_are_clipped_so_that_one_row_cannot_do_more(cancer):
     X, y = cancer
-    model = dzoa.LogisticRegression(total_epsilon=2.0, bounds=(X.min(0), X.max(0)), random_state=1)
+    model = dzoa.LogisticRegression(total_epsilon=2.0, bounds=(X.min(0), X.max(0)), classes=(0, 1), random_state=1)
     low, high = X.min(0), X.max(0)
     wild = X.copy()
     wild[0] = 1e9
@@ -222,6 +291,11 @@ def test_labels_say_who_holds_which_row(cancer):
         (dict(agents=1000), "leave agent"),
         (dict(penalty="l3"), "penalty must be 'l1' or 'l2', not 'l3'"),
         (dict(algorithm="sgd"), "algorithm must be 'admm' or 'd-zoa', not 'sgd'"),
+        (dict(classes=(0, 0)), "classes must be two different labels, not (0, 0)"),
+        (dict(classes=(0, 1, 2)), "classes must be two different labels, not (0, 1, 2)"),
+        (dict(classes="01"), "classes must be two different labels, not '01'"),
+        (dict(classes=1), "classes must be two different labels, not 1"),
+        (dict(classes=[[0], [1]]), "classes must be two different labels, not [[0], [1]]"),
         (dict(C=0.0), "C must be a finite number above 0, not 0.0"),
         (dict(partition="random"), "partition: unknown `random`"),
         (dict(agents=3, graph="moebius"), "graph: unknown topology `moebius`"),
@@ -253,8 +327,8 @@ def program():
 
 #: Per loss the estimator, with the penalty's strength that is the program's eta = 1/150 on 90 rows of 3 agents.
 SAME_PROBLEM = {
-    "logistic": dzoa.LogisticRegression(C=5.0, penalty="l1"),
-    "hinge": dzoa.LinearSVC(C=5.0, penalty="l1"),
+    "logistic": dzoa.LogisticRegression(C=5.0, penalty="l1", classes=(0, 1)),
+    "hinge": dzoa.LinearSVC(C=5.0, penalty="l1", classes=(0, 1)),
     "huber": dzoa.HuberRegressor(alpha=1 / 450, penalty="l1", huber_delta=0.25, target_bounds=1.0),
     "squared": dzoa.Lasso(alpha=1 / 900, target_bounds=1.0),
 }

@@ -154,6 +154,21 @@ def test_scalar_is_exact_without_a_seed_and_claims_nothing_with_one():
     assert not np.array_equal(exact.coefficients, dzoa.minimize(boxes, **options).coefficients)
 
 
+def test_recorded_values_void_the_claim_of_the_result_that_holds_them():
+    options = dict(dim=4, per_sample=True, batched=True, mechanism="scalar", total_epsilon=8.0, delta=1e-4, clip=1.0)
+    boxes = [per_sample(k) for k in range(3)]
+    recorded = dzoa.minimize(boxes, record_every=1, **options)
+    assert np.isfinite(recorded.columns["objective"]).all() and recorded.fun is not None
+    assert recorded.privacy.claim == "none" and recorded.privacy.epsilon is None
+    for text in (str(recorded), str(recorded.privacy), repr(recorded)):
+        assert "EXACT" not in text and "for the holder of the rows, do not share" in text
+    assert f"objective {recorded.fun:.6g} (unprotected: do not share)" in str(recorded)
+    # What was exchanged cost the same as without them.
+    assert all(7.9 < spent <= 8.0 for spent in recorded.privacy.per_agent.values())
+    # Where nothing is promised nothing is taken back.
+    assert "do not share" not in str(run(bowls(), rounds=2, record_every=1))
+
+
 def test_intrinsic_is_nominal_and_none_is_none():
     nominal = run(bowls(), mechanism="intrinsic", epsilon=0.1, delta=1e-3, samples=[20] * 3, rounds=5, rho=4.0)
     assert nominal.privacy.claim == "nominal" and "not a guarantee" in str(nominal.privacy)

@@ -94,7 +94,7 @@ def test_an_audit_of_our_own_estimator_proves_nothing_against_it():
     other[0] = 1 - other[0]
 
     def fit(labels):
-        model = dzoa.LogisticRegression(bounds=1.0, total_epsilon=1.0, delta=1e-3, max_iter=3)
+        model = dzoa.LogisticRegression(bounds=1.0, classes=(0, 1), total_epsilon=1.0, delta=1e-3, max_iter=3)
         return model.fit(rows, labels).coef_
 
     found = dzoa.audit(fit, labels, other, trials=300, claimed_epsilon=1.0, delta=1e-3)

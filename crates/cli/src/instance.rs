@@ -2,7 +2,7 @@
 
 use crate::config::{Config, DataSource, Network, Shape, Split};
 use crate::error::{Error, Result};
-use crate::load::{self, Request};
+use crate::load::{self, Request, Task};
 use dzoa::graph::{Graph, GraphError};
 use dzoa::prelude::*;
 use dzoa::problem::synthetic::Synthetic;
@@ -169,16 +169,12 @@ fn load(config: &Config, path: &std::path::Path, column: Option<&str>) -> Result
         targets: config.problem.loss.targets(),
         intercept: config.problem.intercept,
         label_column: column,
-        need_target: true,
+        task: Task::Fit,
     };
     let loaded = load::load(path, &request)?;
-    let load::Counts { read, dropped, clipped } = loaded.counts;
-    if dropped + clipped > 0 {
+    if let Some(note) = loaded.counts.note() {
         // On the terminal of whoever holds the data, and nowhere else: counts depend on the rows.
-        eprintln!(
-            "{}: {read} rows read, {dropped} dropped for missing values, {clipped} values clipped",
-            path.display()
-        );
+        eprintln!("{}: {note}", path.display());
     }
     Ok(loaded)
 }

@@ -3,6 +3,7 @@
 //! A schema is the same for all agents and nothing in it is taken from data at run time, so bounds
 //! and levels cost no privacy.
 
+mod missing;
 mod target;
 mod values;
 
@@ -11,17 +12,19 @@ pub use values::{Fault, Levels, Range, number};
 
 use crate::error::{Error, Result, shown};
 use crate::reader::{Node, Place, Section};
+use missing::{OnMissing, indicator};
 use std::collections::HashSet;
 use values::texts;
 
 /// Every key of `[schema]`.
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 12] = [
     "header",
     "skip_lines",
     "comment",
     "delimiter",
     "trim",
     "missing",
+    "on_missing",
     "rows_to_unit_ball",
     "columns",
     "features",
@@ -41,6 +44,7 @@ pub struct Schema {
     json: serde_json::Value,
     rows_in_unit_ball: bool,
     missing: Vec<String>,
+    on_missing: OnMissing,
     /// How a text file is cut into fields.
     pub text: TextFormat,
     /// The columns of a text or Parquet file, in the order of the schema.
@@ -82,6 +86,8 @@ pub struct Column {
     pub name: String,
     /// What becomes of it.
     pub kind: Kind,
+    /// Whether its last feature is the 0/1 column `NAME:missing`.
+    has_indicator: bool,
 }
 
 /// What becomes of a column.
@@ -114,12 +120,14 @@ impl Schema {
             // Fields lose their blanks before they are compared with these.
             missing.iter_mut().for_each(|marker| *marker = marker.trim().to_string());
         }
-        let columns = read_columns(section)?;
+        let on_missing = OnMissing::read(section)?;
+        let columns = read_columns(section, on_missing)?;
         let libsvm = read_libsvm(section, columns.is_empty())?;
         let schema = Self {
             json,
             rows_in_unit_ball: section.or("rows_to_unit_ball", true)?,
             missing,
+            on_missing,
             text,
             target: Target::read(section, libsvm.is_some())?,
             columns,
@@ -151,7 +159,7 @@ impl Schema {
             return (1..=libsvm.features).map(|index| index.to_string()).collect();
         }
         let mut names = Vec::new();
-        for Column { name, kind } in &self.columns {
+        for Column { name, kind, has_indicator } in &self.columns {
             match kind {
                 Kind::Numeric(_) => names.push(name.clone()),
                 Kind::Categorical(levels) => {
@@ -159,6 +167,7 @@ impl Schema {
                 }
                 Kind::Ignore | Kind::Target => {}
             }
+            names.extend(has_indicator.then(|| indicator(name)));
         }
         names
     }
@@ -182,6 +191,12 @@ impl Schema {
         self.libsvm.is_some() || (filled as f64) < SPARSE_BELOW * self.width() as f64
     }
 
+    /// Whether rows that lack a value are left out, so that the number of rows depends on private
+    /// cells. A public fact: no file is needed to tell.
+    pub fn drops_rows(&self) -> bool {
+        self.on_missing == OnMissing::Drop
+    }
+
     /// Whether a field says that nothing was recorded.
     pub fn is_missing(&self, text: &str) -> bool {
         self.missing.iter().any(|marker| marker == text)
@@ -199,11 +214,16 @@ impl Schema {
                 .hint("give at least one column the kind \"numeric\" or \"categorical\""));
         }
         let mut names = HashSet::new();
-        for Column { name, kind } in &self.columns {
-            if !names.insert(name) {
-                return Err(section
-                    .error("columns", &format!("names {} twice", shown(name)))
-                    .hint("every column needs a name of its own"));
+        for Column { name, kind, has_indicator } in &self.columns {
+            let indicator = has_indicator.then(|| indicator(name));
+            for name in [Some(name.clone()), indicator].into_iter().flatten() {
+                if !names.insert(name.clone()) {
+                    return Err(section
+                        .error("columns", &format!("names {} twice", shown(&name)))
+                        .hint(
+                            "every column needs a name of its own; NAME:missing is an indicator's",
+                        ));
+                }
             }
             let is_target = *name == self.target.name && self.target.file.is_none();
             if is_target != matches!(kind, Kind::Target) {
@@ -229,7 +249,7 @@ impl TextFormat {
 }
 
 impl Column {
-    fn read(section: &Section<'_>) -> Result<Self> {
+    fn read(section: &Section<'_>, on_missing: OnMissing) -> Result<Self> {
         let name: String = section.required("name")?;
         let kind = section.choice("kind", &["numeric", "categorical", "ignore", "target"])?;
         let kind = match kind {
@@ -253,16 +273,29 @@ impl Column {
                 )));
             }
         };
+        let has_indicator = match kind {
+            Kind::Numeric(_) | Kind::Categorical(_) => on_missing.has_indicator(section)?,
+            Kind::Ignore | Kind::Target => false,
+        };
         section.finish()?;
-        Ok(Self { name, kind })
+        Ok(Self { name, kind, has_indicator })
     }
 
     /// Features that the column becomes.
     pub fn width(&self) -> usize {
-        match &self.kind {
+        let values = match &self.kind {
             Kind::Numeric(_) => 1,
             Kind::Categorical(levels) => levels.texts().len(),
             Kind::Ignore | Kind::Target => 0,
+        };
+        values + usize::from(self.has_indicator)
+    }
+
+    /// Adds the non-zero features of a missing value, the first feature being number `at`. The
+    /// middle of a range is 0 and no level is 1, so that only the indicator is left.
+    pub fn encode_missing(&self, at: usize, entries: &mut Vec<(usize, f64)>) {
+        if self.has_indicator {
+            entries.push((at + self.width() - 1, 1.0));
         }
     }
 
@@ -292,12 +325,12 @@ impl Column {
     }
 }
 
-fn read_columns(section: &Section<'_>) -> Result<Vec<Column>> {
+fn read_columns(section: &Section<'_>, on_missing: OnMissing) -> Result<Vec<Column>> {
     let nodes: Vec<Node> = section.or("columns", Vec::new())?;
-    let columns = nodes.iter().enumerate();
-    columns
-        .map(|(at, node)| Column::read(&Section::named(node, &format!("schema.columns[{at}]"))?))
-        .collect()
+    let read = |(at, node)| {
+        Column::read(&Section::named(node, &format!("schema.columns[{at}]"))?, on_missing)
+    };
+    nodes.iter().enumerate().map(read).collect()
 }
 
 fn read_libsvm(section: &Section<'_>, no_columns: bool) -> Result<Option<Libsvm>> {
@@ -394,6 +427,40 @@ pub(crate) mod tests {
         assert_eq!(encode(2, "99"), (vec![(5, 1.0)], true));
     }
 
+    fn with_indicators() -> String {
+        HEART
+            .replace("header = false", "header = false\non_missing = \"indicator\"")
+            .replace("high = 41.0 }", "high = 41.0, missing = false }")
+    }
+
+    #[test]
+    fn the_schema_alone_says_which_columns_have_an_indicator() {
+        let first = schema(&with_indicators()).unwrap();
+        let second = Schema::from_json(&first.to_json(), "model.json").unwrap();
+        for schema in [first, second] {
+            let expected =
+                ["age", "age:missing", "cp=1", "cp=2", "cp=3", "cp:missing", "temperature"];
+            assert_eq!(schema.feature_names(), expected);
+            assert_eq!(schema.width(), expected.len());
+            assert!(!schema.drops_rows());
+        }
+        assert!(schema(HEART).unwrap().drops_rows(), "an omitted key drops");
+    }
+
+    #[test]
+    fn a_missing_value_leaves_its_indicator_and_nothing_else() {
+        let schema = schema(&with_indicators()).unwrap();
+        let encode = |column: usize| {
+            let mut entries = Vec::new();
+            schema.columns[column].encode_missing(5, &mut entries);
+            entries
+        };
+        assert_eq!(encode(0), [(6, 1.0)]);
+        assert_eq!(encode(1), [(8, 1.0)], "after the three levels");
+        assert_eq!(encode(2), [], "the middle of the range, without a word");
+        assert_eq!(encode(3), [], "an ignored column is never missing");
+    }
+
     #[test]
     fn texts_that_look_like_numbers_stay_texts_among_other_texts() {
         let levels = Levels::new(vec!["1".into(), "other".into()]).unwrap();
@@ -446,6 +513,22 @@ pub(crate) mod tests {
             ("features = 3\ntarget = { negative = { equals = 1 } }", "needs `positive`"),
             ("features = 3\ntarget = { kind = \"numeric\" }", "bound` is missing"),
             ("skip_line = 3\nfeatures = 3", "skip_line` is not a key"),
+            ("on_missing = \"keep\"\nfeatures = 3", "`schema.on_missing` is `keep`"),
+            ("on_missing = \"Drop\"\nfeatures = 3", "did you mean `drop`?"),
+            ("on_missing = true\nfeatures = 3", "`schema.on_missing` must be"),
+            (
+                "columns = [{ name = \"a\", kind = \"numeric\", bound = 1, missing = \"?\" }]",
+                "`schema.columns[0].missing` must be",
+            ),
+            (
+                "on_missing = \"indicator\"\ncolumns = [{ name = \"a\", kind = \"ignore\", missing = true }]",
+                "missing` is not a key",
+            ),
+            (
+                "on_missing = \"indicator\"\ncolumns = [{ name = \"a\", kind = \"numeric\", bound = 1 }, \
+                 { name = \"a:missing\", kind = \"ignore\" }]\ntarget = { name = \"y\" }",
+                "`a:missing` twice",
+            ),
         ] {
             let message = complaint(&format!("[schema]\n{text}"));
             assert!(message.starts_with("run.toml:"), "{message}");

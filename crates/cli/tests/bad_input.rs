@@ -115,6 +115,22 @@ target = { name = "ill" }
 }
 
 #[test]
+fn a_word_that_on_missing_does_not_know_is_refused() {
+    let dir = tempdir().unwrap();
+    study(dir.path(), b"age,sex,ill\n30,f,0\n40,m,1\n");
+    for (set, expected) in [
+        ("schema.on_missing=keep", "`schema.on_missing` is `keep`"),
+        ("schema.on_missing=indicators", "did you mean `indicator`?"),
+        ("schema.on_missing=true", "`schema.on_missing` must be"),
+        ("schema.on_missing=\"\"", "one of: drop, indicator"),
+    ] {
+        let error = refused(dir.path(), &["run", "run.toml", "--set", set]);
+        assert!(error.contains(expected), "{set}: {error}");
+        assert!(error.contains("\n\nhint: "), "{set}: {error}");
+    }
+}
+
+#[test]
 fn a_wrong_data_file_is_refused_with_row_and_column() {
     let dir = tempdir().unwrap();
     let good = "age,sex,ill\n30,f,0\n40,m,1\n50,f,1\n";

@@ -7,6 +7,8 @@ use std::fmt::Write;
 use std::path::Path;
 
 const CONFIG: &str = include_str!("init.toml");
+/// How often a pressure is not taken and a patient not asked, as in real files.
+const FORGOTTEN: f64 = 0.04;
 const CLINICS: [(&str, usize); 3] = [("north", 80), ("south", 60), ("west", 40)];
 
 /// Writes run.toml and three small data files. Overwrites nothing.
@@ -40,6 +42,8 @@ pub fn init(dir: &Path) -> Result<()> {
 /// Made-up patients: the risk of a stay rises with age, blood pressure and smoking.
 fn clinic(name: &str, rows: usize) -> String {
     let mut rng = Streams::from_seed(7).rng(Purpose::Data, name, 0);
+    // Of its own, so that what is not recorded changes nothing else.
+    let mut forgotten = Streams::from_seed(7).rng(Purpose::Data, name, 1);
     let mut csv = String::from("age,pressure,smoker,ward,readmitted\n");
     for _ in 0..rows {
         let mut normal = [0.0; 2];
@@ -54,7 +58,12 @@ fn clinic(name: &str, rows: usize) -> String {
             + if ward == "surgery" { 0.4 } else { 0.0 };
         let readmitted = rng.random::<f64>() < 1.0 / (1.0 + (-score).exp());
         let yes_no = |flag: bool| if flag { "yes" } else { "no" };
-        let _ = writeln!(csv, "{age},{pressure},{},{ward},{}", yes_no(smoker), yes_no(readmitted));
+        let mut or_empty = |text: String| match forgotten.random::<f64>() < FORGOTTEN {
+            true => String::new(),
+            false => text,
+        };
+        let (pressure, smoker) = (or_empty(pressure.to_string()), or_empty(yes_no(smoker).into()));
+        let _ = writeln!(csv, "{age},{pressure},{smoker},{ward},{}", yes_no(readmitted));
     }
     csv
 }

@@ -2,7 +2,7 @@
 
 use crate::args::ModelArgs;
 use crate::error::Result;
-use crate::load::{self, Request};
+use crate::load::{self, Request, Task};
 use crate::model::Model;
 use dzoa::problem::data::Samples;
 use dzoa::problem::loss::{Loss, Targets};
@@ -17,7 +17,7 @@ struct Fitted {
     scores: Vec<f64>,
 }
 
-fn fitted(args: &ModelArgs, need_target: bool) -> Result<Fitted> {
+fn fitted(args: &ModelArgs, task: Task) -> Result<Fitted> {
     let model = Model::read(&args.model)?;
     let schema = model.schema(&args.model)?;
     let loss = model.loss(&args.model)?;
@@ -26,9 +26,14 @@ fn fitted(args: &ModelArgs, need_target: bool) -> Result<Fitted> {
         targets: loss.targets(),
         intercept: model.intercept,
         label_column: None,
-        need_target,
+        task,
     };
-    let samples = load::load(&args.file, &request)?.samples;
+    let loaded = load::load(&args.file, &request)?;
+    if let Some(note) = loaded.counts.note() {
+        // Predictions are numbered by the rows that are left.
+        eprintln!("{}: {note}", args.file.display());
+    }
+    let samples = loaded.samples;
     let weights = model.weights();
     let scores = (0..samples.count()).map(|i| samples.rows.dot(i, &weights)).collect();
     Ok(Fitted { loss, samples, scores })
@@ -36,7 +41,7 @@ fn fitted(args: &ModelArgs, need_target: bool) -> Result<Fitted> {
 
 /// One line per kept row: the prediction, and for classifiers the score behind it.
 pub fn predict(args: &ModelArgs) -> Result<()> {
-    let Fitted { loss, scores, .. } = fitted(args, false)?;
+    let Fitted { loss, scores, .. } = fitted(args, Task::Predict)?;
     let mut csv = String::from(match (loss.targets(), loss.name()) {
         (Targets::Real, _) => "row,prediction\n",
         (Targets::Signs, "logistic") => "row,prediction,score,probability\n",
@@ -68,7 +73,7 @@ struct Evaluation {
 
 /// Mean loss, and accuracy or R2.
 pub fn evaluate(args: &ModelArgs, json: bool) -> Result<()> {
-    let Fitted { loss, samples, scores } = fitted(args, true)?;
+    let Fitted { loss, samples, scores } = fitted(args, Task::Evaluate)?;
     let rows = samples.count();
     let pairs = || scores.iter().zip(&samples.targets);
     let average = pairs().map(|(z, y)| loss.value(*z, *y)).sum::<f64>() / rows as f64;

@@ -198,10 +198,11 @@ impl Draft {
             let delimiter = quoted(&char::from(*delimiter).to_string());
             line(&mut out, format_args!("delimiter = {delimiter}"));
         }
-        if !self.missing.is_empty() {
-            let missing = list(&self.missing);
-            line(&mut out, format_args!("missing = {missing}   # rows with these are dropped"));
-        }
+        // A cell that is empty one day must not end a run.
+        let mut missing = self.missing.clone();
+        missing.insert(String::new());
+        line(&mut out, format_args!("missing = {}", list(&missing)));
+        line(&mut out, format_args!("{ON_MISSING}"));
         line(&mut out, format_args!("rows_to_unit_ball = true"));
         if let Some(entries) = &self.libsvm {
             if entries.largest_index == 0 {
@@ -225,12 +226,19 @@ impl Draft {
 const WARNING: &str = "\
 # Drafted by `dzoa schema infer`.
 #
-# WARNING: this draft looked at the data. Its bounds and levels tell something about the people in
-# it, and no accountant has counted that. Before a private run replace every bound and every list of
-# levels by public knowledge (a code book, the range of the instrument), the same for all agents.
+# WARNING: this draft looked at the data. Its bounds and levels, and which columns it takes for
+# always recorded (`missing = false`), tell something about the people in it, and no accountant has
+# counted that. Before a private run replace every bound, every list of levels and every `missing`
+# by public knowledge (a code book, the range of the instrument), the same for all agents.
 
 [schema]
 ";
+
+const ON_MISSING: &str = "\
+# A missing cell becomes the middle of its range (or no level) and a 1 in a column NAME:missing.
+# With \"drop\" its row would go, and the number of rows, which is public, would tell of private
+# cells.
+on_missing = \"indicator\"";
 
 fn line(out: &mut String, text: std::fmt::Arguments<'_>) {
     writeln!(out, "{text}").expect("writing to a string cannot fail");
@@ -271,8 +279,7 @@ impl Seen {
 
     fn guess(&self) -> Guess {
         match self {
-            // Rows without it would be dropped, which is most of them.
-            _ if self.values <= self.absent => Guess::Ignore("seldom recorded"),
+            _ if self.values == 0 => Guess::Ignore("never recorded"),
             Seen { texts: 0, .. } => Guess::Numeric(rounded_up(self.largest)),
             _ if self.distinct.len() > MOST_LEVELS => Guess::Ignore("many texts: an identifier?"),
             _ => Guess::Categorical,
@@ -281,13 +288,15 @@ impl Seen {
 
     fn column(&self) -> String {
         let name = quoted(&self.name);
+        // A column that is always recorded needs no indicator.
+        let missing = if self.absent == 0 { ", missing = false" } else { "" };
         match self.guess() {
             Guess::Numeric(bound) => {
-                format!("{{ name = {name}, kind = \"numeric\", bound = {bound:?} }},")
+                format!("{{ name = {name}, kind = \"numeric\", bound = {bound:?}{missing} }},")
             }
             Guess::Categorical => {
                 let levels = list(&self.distinct);
-                format!("{{ name = {name}, kind = \"categorical\", levels = {levels} }},")
+                format!("{{ name = {name}, kind = \"categorical\", levels = {levels}{missing} }},")
             }
             Guess::Ignore(why) => format!("{{ name = {name}, kind = \"ignore\" }},   # {why}"),
         }
@@ -419,13 +428,16 @@ mod tests {
         assert!(warning < draft.find("[schema]").unwrap());
         for line in [
             "header = true",
-            "missing = [\"?\"]",
-            "{ name = \"age\", kind = \"numeric\", bound = 130.0 },",
-            r#"{ name = "the \"town\"", kind = "categorical", levels = ["Bonn", "Ulm"] },"#,
+            "missing = [\"\", \"?\"]",
+            "on_missing = \"indicator\"",
+            "{ name = \"age\", kind = \"numeric\", bound = 130.0, missing = false },",
+            r#"kind = "categorical", levels = ["Bonn", "Ulm"], missing = false },"#,
+            r#"{ name = "id", kind = "categorical", levels = ["a1", "a3"] },"#,
         ] {
             assert!(draft.contains(line), "{line}\n{draft}");
         }
-        assert_eq!((loaded.counts.read, loaded.counts.dropped), (3, 1));
+        assert_eq!((loaded.counts.read, loaded.counts.dropped, loaded.counts.missing), (3, 0, 1));
+        assert_eq!(loaded.samples.count(), 3, "every row of the file");
     }
 
     #[test]
@@ -458,7 +470,7 @@ mod tests {
             draft.contains("{ name = \"age\", kind = \"numeric\", bound = 250.0 },"),
             "{draft}"
         );
-        assert_eq!((loaded.counts.read, loaded.counts.dropped), (4, 1));
+        assert_eq!((loaded.samples.count(), loaded.counts.missing), (4, 1));
     }
 
     #[test]

@@ -1,9 +1,9 @@
-//! Drops, encodes, clips and counts: from records of text to rows of features.
+//! Drops or keeps, encodes, clips and counts: from records of text to rows of features.
 
 use super::layout::Layout;
-use super::{Cell, Counts, Loaded, Request, Spot};
+use super::{Cell, Counts, Loaded, Request, Spot, Task};
 use crate::error::{Error, Result, shown};
-use crate::schema::{Coding, Fault};
+use crate::schema::{Coding, Fault, Target};
 use dzoa::problem::data::{Rows, Samples};
 
 /// Turns records into encoded rows.
@@ -19,8 +19,21 @@ pub struct Assembler<'a> {
     storage: Storage,
     targets: Vec<f64>,
     labels: Option<Vec<String>>,
-    counts: Counts,
+    /// What happened so far.
+    pub counts: Counts,
     coding: Option<Coding>,
+}
+
+/// What becomes of a row, decided before anything in it is judged: an unknown level beside a `?`
+/// that drops the row is no error.
+#[derive(Debug, PartialEq)]
+pub enum Fate {
+    /// It is counted and left out.
+    Drop,
+    /// Its target is missing, but its place stays: it becomes a row of zeros.
+    Blank,
+    /// Its values become features.
+    Encode,
 }
 
 #[derive(Debug)]
@@ -35,7 +48,7 @@ impl<'a> Assembler<'a> {
         Self {
             file,
             request,
-            width: request.schema.width(),
+            width: request.schema.width() + usize::from(request.intercept),
             entries: Vec::new(),
             storage: match request.schema.is_sparse() {
                 true => Storage::Sparse(Vec::new()),
@@ -63,54 +76,100 @@ impl<'a> Assembler<'a> {
     ) -> Result<()> {
         let schema = self.request.schema;
         let target = target.or_else(|| layout.target.map(|at| Cell { spot, text: field(at) }));
-        // A row is dropped before anything in it is judged: an unknown level beside a `?` is no error.
-        let is_missing = |text: Option<&str>| text.is_none_or(|text| schema.is_missing(text));
-        let mut used = layout.columns.iter().flatten().chain(&layout.label);
-        if target.is_some_and(|cell| is_missing(cell.text)) || used.any(|&at| is_missing(field(at)))
-        {
+        let recorded = |at: usize| field(at).filter(|text| !schema.is_missing(text));
+        let lacks = |at: &usize| recorded(*at).is_none();
+        // Who holds a row is public, but a row without a holder has nowhere to go.
+        if layout.label.as_ref().is_some_and(lacks) {
             self.drop_row();
             return Ok(());
         }
-        let mut entries = std::mem::take(&mut self.entries);
-        entries.clear();
-        let (mut first, mut clipped) = (0, 0);
-        for (column, at) in schema.columns.iter().zip(&layout.columns) {
-            if let Some(text) = at.and_then(&field) {
-                let outcome = column.encode(text, first, &mut entries);
+        let label = layout.label.and_then(&field).map(str::to_string);
+        match self.fate(target, layout.columns.iter().flatten().any(lacks)) {
+            Fate::Drop => self.drop_row(),
+            Fate::Blank => self.blank_row(label),
+            Fate::Encode => {
+                self.features(spot, layout, recorded)?;
+                self.end_row(target, label)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Encodes the features of one record; where nothing is recorded the schema says what they are.
+    fn features<'r>(
+        &mut self,
+        spot: Spot<'r>,
+        layout: &Layout,
+        recorded: impl Fn(usize) -> Option<&'r str>,
+    ) -> Result<()> {
+        self.begin_row();
+        let mut first = 0;
+        for (column, at) in self.request.schema.columns.iter().zip(&layout.columns) {
+            let Some(at) = *at else { continue };
+            if let Some(text) = recorded(at) {
                 let place = || format!("{spot}: column {}", shown(&column.name));
-                clipped += usize::from(outcome.map_err(|fault| fault.at(place()))?);
+                let outcome = column.encode(text, first, &mut self.entries);
+                let clipped = outcome.map_err(|fault| fault.at(place()))?;
+                self.counts.clipped += usize::from(clipped);
+            } else {
+                column.encode_missing(first, &mut self.entries);
+                self.counts.missing += 1;
             }
             first += column.width();
         }
-        self.entries = entries;
-        let label = layout.label.and_then(&field).map(str::to_string);
-        self.row(target, clipped, label)
+        Ok(())
     }
 
-    /// Takes a row whose features stand in `entries`.
-    pub fn row(
-        &mut self,
-        target: Option<Cell<'_>>,
-        clipped: usize,
-        label: Option<String>,
-    ) -> Result<()> {
-        let mut clipped = clipped;
-        let target = match target.filter(|_| self.request.need_target) {
+    /// What becomes of a row with this target, and with or without all its features.
+    pub fn fate(&self, target: Option<Cell<'_>>, lacks_feature: bool) -> Fate {
+        let Request { schema, task, .. } = self.request;
+        let is_missing = |text: Option<&str>| text.is_none_or(|text| schema.is_missing(text));
+        let lacks_target = task.needs_target() && target.is_some_and(|cell| is_missing(cell.text));
+        match lacks_target {
+            _ if schema.drops_rows() && (lacks_target || lacks_feature) => Fate::Drop,
+            // Its loss does not depend on the model, and N_k does not depend on its target.
+            true if *task == Task::Fit => Fate::Blank,
+            // There is nothing to compare a prediction with.
+            true => Fate::Drop,
+            false => Fate::Encode,
+        }
+    }
+
+    /// Makes room for the features of one row in `entries`.
+    pub fn begin_row(&mut self) {
+        self.entries.clear();
+    }
+
+    /// Takes the row whose features stand in `entries`.
+    pub fn end_row(&mut self, target: Option<Cell<'_>>, label: Option<String>) -> Result<()> {
+        let Request { schema, targets, task, .. } = self.request;
+        let target = match target.filter(|_| task.needs_target()) {
             None => 0.0,
             Some(Cell { spot, text }) => {
-                let schema = self.request.schema;
-                let Some(text) = text.filter(|text| !schema.is_missing(text)) else {
-                    self.drop_row();
-                    return Ok(());
-                };
-                let outcome = schema.target.encode(text, self.request.targets, &mut self.coding);
-                let (target, was_clipped) = outcome.map_err(|fault| {
+                let text = text.unwrap_or_default();
+                let outcome = schema.target.encode(text, *targets, &mut self.coding);
+                let (target, clipped) = outcome.map_err(|fault| {
                     fault.at(format!("{spot}: column {}", shown(&schema.target.name)))
                 })?;
-                clipped += usize::from(was_clipped);
+                self.counts.clipped += usize::from(clipped);
                 target
             }
         };
+        if self.request.intercept {
+            self.entries.push((self.width - 1, 1.0));
+        }
+        self.store(target, label);
+        Ok(())
+    }
+
+    /// Takes a row of zeros, without even a constant, for one whose target is missing.
+    pub fn blank_row(&mut self, label: Option<String>) {
+        self.entries.clear();
+        self.counts.without_target += 1;
+        self.store(Target::placeholder(self.request.targets), label);
+    }
+
+    fn store(&mut self, target: f64, label: Option<String>) {
         match &mut self.storage {
             Storage::Sparse(rows) => rows.push(self.entries.clone()),
             Storage::Dense(values) => {
@@ -124,11 +183,9 @@ impl<'a> Assembler<'a> {
             labels.push(label);
         }
         self.counts.read += 1;
-        self.counts.clipped += clipped;
-        Ok(())
     }
 
-    /// Counts a row that lacks a value.
+    /// Counts a row that is left out.
     pub fn drop_row(&mut self) {
         self.counts.read += 1;
         self.counts.dropped += 1;
@@ -145,11 +202,12 @@ impl<'a> Assembler<'a> {
             .at(file));
         }
         if targets.is_empty() {
-            return Err(Fault::new(
-                format!("all {} rows lack a value in a used column", counts.read),
-                "give the column that is never recorded the kind \"ignore\"",
-            )
-            .at(file));
+            let hint = match request.schema.drops_rows() {
+                true => "give the column that is never recorded the kind \"ignore\"",
+                false => "rows without a target cannot be judged, nor those without an agent split",
+            };
+            let problem = format!("all {} rows lack a value in a used column", counts.read);
+            return Err(Fault::new(problem, hint).at(file));
         }
         let wrong = |error| Error::input(format!("{file}: {error}"));
         let mut rows = match storage {
@@ -157,10 +215,7 @@ impl<'a> Assembler<'a> {
             Storage::Sparse(rows) => Rows::sparse(width, rows),
         }
         .map_err(wrong)?;
-        // The constant comes first: beside a row of norm one it would leave the unit ball.
-        if request.intercept {
-            rows = rows.with_constant_column();
-        }
+        // After the constant: beside a row of norm one it would leave the unit ball.
         if request.schema.rows_in_unit_ball() {
             rows = rows.into_unit_ball();
         }

@@ -61,7 +61,7 @@ impl Layout {
                 _ => find(&column.name).map(Some),
             })
             .collect::<Result<_>>()?;
-        let target = match request.need_target && !has_own_file {
+        let target = match request.task.needs_target() && !has_own_file {
             true => Some(find(&schema.target.name)?),
             false => None,
         };
@@ -87,7 +87,7 @@ impl Layout {
             })),
         };
         if let Some(at) = target
-            && !request.need_target
+            && !request.task.needs_target()
             && fields + 1 == width
         {
             target = None;
@@ -113,7 +113,7 @@ impl Layout {
             ))
             .hint("name one of schema.columns; its kind may be \"ignore\""));
         }
-        if !request.need_target {
+        if !request.task.needs_target() {
             self.target = None;
         }
         for (field, column) in self.columns.iter_mut().zip(&request.schema.columns) {

@@ -1,6 +1,6 @@
 //! LIBSVM files: `label index:value index:value ...`, indices from 1 and increasing.
 
-use super::assembler::Assembler;
+use super::assembler::{Assembler, Fate};
 use super::text::{Lines, not_utf8};
 use super::{Cell, Spot, open_buffered};
 use crate::error::{Error, Result, shown};
@@ -22,36 +22,52 @@ pub(super) fn load(path: &Path, schema: &Libsvm, assembler: &mut Assembler<'_>) 
         let spot = assembler.line(line);
         let text = std::str::from_utf8(bytes).map_err(|_| not_utf8(spot, 1))?;
         let Row { label, entries } = parse(text).map_err(|fault| fault.at(spot))?;
-        if label.is_none() && assembler.request.need_target {
+        if label.is_none() && assembler.request.task.needs_target() {
             return Err(
                 Fault::new("the line has no label", "it must begin with one: 1 3:0.5").at(spot)
             );
         }
+        let target = label.map(|label| Cell { spot, text: Some(label) });
         let is_missing = |text: &str| assembler.request.schema.is_missing(text);
-        if label.is_some_and(is_missing) || entries.iter().any(|(_, text)| is_missing(text)) {
-            assembler.drop_row();
+        match assembler.fate(target, entries.iter().any(|(_, text)| is_missing(text))) {
+            Fate::Drop => assembler.drop_row(),
+            Fate::Blank => assembler.blank_row(None),
+            Fate::Encode => {
+                encode(&entries, schema, spot, assembler)?;
+                assembler.end_row(target, None)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The features of one row. What is missing is 0, the middle of the range: here an entry that is
+/// not written is 0, too, so that no column tells the two apart.
+fn encode(
+    entries: &[(usize, &str)],
+    schema: &Libsvm,
+    spot: Spot<'_>,
+    assembler: &mut Assembler<'_>,
+) -> Result<()> {
+    assembler.begin_row();
+    for &(index, text) in entries {
+        if index > schema.features {
+            return Err(Fault::new(
+                format!("index {index} is above `schema.features` = {}", schema.features),
+                "the width is public: raise it in every agent's schema",
+            )
+            .at(spot));
+        }
+        if assembler.request.schema.is_missing(text) {
+            assembler.counts.missing += 1;
             continue;
         }
-        assembler.entries.clear();
-        let mut clipped = 0;
-        for (index, text) in entries {
-            if index > schema.features {
-                return Err(Fault::new(
-                    format!("index {index} is above `schema.features` = {}", schema.features),
-                    "the width is public: raise it in every agent's schema",
-                )
-                .at(spot));
-            }
-            let value =
-                number(text).map_err(|fault| fault.at(format!("{spot}: column {index}")))?;
-            let (value, was_clipped) = schema.range.apply(value);
-            clipped += usize::from(was_clipped);
-            if value != 0.0 {
-                assembler.entries.push((index - 1, value));
-            }
+        let value = number(text).map_err(|fault| fault.at(format!("{spot}: column {index}")))?;
+        let (value, clipped) = schema.range.apply(value);
+        assembler.counts.clipped += usize::from(clipped);
+        if value != 0.0 {
+            assembler.entries.push((index - 1, value));
         }
-        let target = label.map(|label| Cell { spot, text: Some(label) });
-        assembler.row(target, clipped, None)?;
     }
     Ok(())
 }
@@ -129,9 +145,19 @@ mod tests {
         let loaded = loaded("a.svm", "+1 1:1 3:-5 \n\n-1\n-1 2:0\n1 1:?\n", THREE).unwrap();
         assert_eq!(dense(&loaded), [[0.5, 0.0, -1.0], [0.0; 3], [0.0; 3]]);
         assert_eq!(loaded.samples.targets, [1.0, -1.0, -1.0]);
-        assert_eq!(loaded.counts, Counts { read: 4, dropped: 1, clipped: 1 });
+        assert_eq!(loaded.counts, Counts { read: 4, dropped: 1, clipped: 1, ..Counts::default() });
         assert!(loaded.samples.rows.is_sparse());
         assert_eq!(loaded.samples.rows.stored(), 2, "zeros are not stored");
+    }
+
+    #[test]
+    fn with_indicators_a_missing_entry_is_zero_and_the_row_stays() {
+        let schema = format!("{THREE}\non_missing = \"indicator\"");
+        let loaded = loaded("a.svm", "+1 1:1 3:?\n? 1:1\n-1 2:2\n", &schema).unwrap();
+        assert_eq!(dense(&loaded), [[0.5, 0.0, 0.0], [0.0; 3], [0.0, 1.0, 0.0]]);
+        assert_eq!(loaded.samples.targets, [1.0, -1.0, -1.0]);
+        let counts = Counts { read: 3, missing: 1, without_target: 1, ..Counts::default() };
+        assert_eq!(loaded.counts, counts);
     }
 
     #[test]

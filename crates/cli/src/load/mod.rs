@@ -35,10 +35,30 @@ pub struct Loaded {
 pub struct Counts {
     /// Rows in the file.
     pub read: usize,
-    /// Rows without a value in a used column.
+    /// Rows that were left out, because they lack a value.
     pub dropped: usize,
+    /// Missing features of rows that stayed.
+    pub missing: usize,
+    /// Rows that stayed without a target, as zeros.
+    pub without_target: usize,
     /// Values beyond their bound.
     pub clipped: usize,
+}
+
+impl Counts {
+    /// What the holder of the rows should know, if anything happened to them.
+    pub fn note(&self) -> Option<String> {
+        let Self { read, dropped, missing, without_target, clipped } = *self;
+        let happened = [
+            (dropped, "dropped for missing values"),
+            (missing, "missing values taken from the schema"),
+            (without_target, "kept as zeros for want of a target"),
+            (clipped, "values clipped"),
+        ];
+        let happened = happened.iter().filter(|(count, _)| *count > 0);
+        let parts: Vec<String> = happened.map(|(count, what)| format!("{count} {what}")).collect();
+        (!parts.is_empty()).then(|| format!("{read} rows read, {}", parts.join(", ")))
+    }
 }
 
 /// What to read from a file.
@@ -52,14 +72,32 @@ pub struct Request<'a> {
     pub intercept: bool,
     /// A column whose raw values are kept, for a partition by column.
     pub label_column: Option<&'a str>,
-    /// False for predictions: the target may then be absent, and is 0 in all rows.
-    pub need_target: bool,
+    /// What the rows are for.
+    pub task: Task,
+}
+
+/// What rows are read for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Task {
+    /// To learn from them: their number is public.
+    Fit,
+    /// To compare predictions with their targets.
+    Evaluate,
+    /// To predict their targets, which may be absent, and are 0 in all rows.
+    Predict,
+}
+
+impl Task {
+    /// Whether the target must be there.
+    pub fn needs_target(self) -> bool {
+        self != Task::Predict
+    }
 }
 
 /// Reads a file.
 pub fn load(path: &Path, request: &Request<'_>) -> Result<Loaded> {
     let schema = request.schema;
-    if request.need_target {
+    if request.task.needs_target() {
         schema.target.check(request.targets)?;
     }
     let name = path.display().to_string();
@@ -189,7 +227,7 @@ pub(crate) mod tests {
 
     /// A request for everything in a file.
     pub fn all(schema: &Schema, targets: Targets) -> Request<'_> {
-        Request { schema, targets, intercept: false, label_column: None, need_target: true }
+        Request { schema, targets, intercept: false, label_column: None, task: Task::Fit }
     }
 
     /// Loads the bytes as a file; the message of an error begins with the file's name.
@@ -233,10 +271,76 @@ pub(crate) mod tests {
     fn columns_are_found_by_name_and_incomplete_rows_are_dropped_and_counted() {
         let loaded = loaded("people.csv", ROWS, &format!("rows_to_unit_ball = false\n{PEOPLE}"));
         let loaded = loaded.unwrap();
-        assert_eq!(loaded.counts, Counts { read: 4, dropped: 2, clipped: 1 });
+        assert_eq!(loaded.counts, Counts { read: 4, dropped: 2, clipped: 1, ..Counts::default() });
         assert_eq!(dense(&loaded), [[0.5, 1.0, 0.0], [1.0, 0.0, 1.0]]);
         assert_eq!(loaded.samples.targets, [1.0, -1.0]);
         assert!(!loaded.samples.rows.is_sparse());
+    }
+
+    fn with_indicators() -> String {
+        format!("on_missing = \"indicator\"\n{PEOPLE}")
+            .replace("levels = [\"f\", \"m\"]", "levels = [\"f\", \"m\", \"martian\"]")
+    }
+
+    #[test]
+    fn with_indicators_every_row_stays_and_a_column_tells_what_is_missing() {
+        let schema = format!("rows_to_unit_ball = false\n{}", with_indicators());
+        let loaded = loaded("people.csv", format!("{ROWS}Ulm,20,yes,?\n"), &schema).unwrap();
+        let counts = Counts { read: 5, dropped: 0, missing: 2, without_target: 1, clipped: 1 };
+        assert_eq!(loaded.counts, counts);
+        // age, age:missing, f, m, martian, sex:missing; the target of the fourth row is missing.
+        let expected = [
+            [0.5, 0.0, 1.0, 0.0, 0.0, 0.0],
+            [1.0, 0.0, 0.0, 1.0, 0.0, 0.0],
+            [0.0, 1.0, 0.0, 0.0, 1.0, 0.0],
+            [0.0; 6],
+            [0.2, 0.0, 0.0, 0.0, 0.0, 1.0],
+        ];
+        assert_eq!(dense(&loaded), expected);
+        assert_eq!(loaded.samples.targets, [1.0, -1.0, -1.0, -1.0, 1.0]);
+    }
+
+    #[test]
+    fn the_place_of_a_row_without_a_target_holds_zeros_and_no_constant() {
+        let (_directory, path) = written("people.csv", ROWS);
+        let schema = schema(&format!("[schema]\n{}", with_indicators())).unwrap();
+        let all = all(&schema, Targets::Signs);
+        let fit = load(&path, &Request { intercept: true, ..all }).unwrap();
+        let rows = dense(&fit);
+        assert_eq!(rows[3], [0.0; 7], "{rows:?}");
+        // The others have their constant and are in the unit ball: (0, 1, 0, 0, 1, 0, 1)/sqrt(3).
+        let part = 1.0 / 3.0_f64.sqrt();
+        for (value, expected) in rows[2].iter().zip([0.0, part, 0.0, 0.0, part, 0.0, part]) {
+            assert!((value - expected).abs() < 4.0 * f64::EPSILON, "{rows:?}");
+        }
+        for row in &rows {
+            assert!(row.iter().map(|value| value * value).sum::<f64>() <= 1.0 + 4.0 * f64::EPSILON);
+        }
+    }
+
+    #[test]
+    fn rows_without_a_target_are_predicted_and_are_not_judged() {
+        let (_directory, path) = written("people.csv", ROWS);
+        let schema = schema(&format!("[schema]\n{}", with_indicators())).unwrap();
+        let count = |task| {
+            let request = Request { task, ..all(&schema, Targets::Signs) };
+            load(&path, &request).unwrap().samples.count()
+        };
+        assert_eq!((count(Task::Fit), count(Task::Predict), count(Task::Evaluate)), (4, 4, 3));
+        let (_directory, path) = written("people.csv", "town,age,ill,sex\nUlm,50,?,f\n");
+        let request = Request { task: Task::Evaluate, ..all(&schema, Targets::Signs) };
+        let message = load(&path, &request).unwrap_err().to_string();
+        assert!(message.contains("all 1 rows lack a value"), "{message}");
+    }
+
+    #[test]
+    fn a_row_without_an_agent_is_dropped_with_indicators_too() {
+        let (_directory, path) = written("people.csv", ROWS);
+        let schema = schema(&format!("[schema]\n{}", with_indicators())).unwrap();
+        let request = Request { label_column: Some("town"), ..all(&schema, Targets::Signs) };
+        let loaded = load(&path, &request).unwrap();
+        assert_eq!(loaded.labels.unwrap(), ["Ulm", "Ulm", "Bonn"]);
+        assert_eq!((loaded.samples.count(), loaded.counts.dropped), (3, 1));
     }
 
     #[test]
@@ -254,7 +358,7 @@ pub(crate) mod tests {
     #[test]
     fn predictions_need_no_target() {
         let schema = schema(&format!("[schema]\n{PEOPLE}")).unwrap();
-        let request = Request { need_target: false, ..all(&schema, Targets::Signs) };
+        let request = Request { task: Task::Predict, ..all(&schema, Targets::Signs) };
         for rows in ["sex,age,town\nf,1,a\n", "sex,age,town,ill\nf,1,a,?\n"] {
             let (_directory, path) = written("people.csv", rows);
             assert_eq!(load(&path, &request).unwrap().samples.targets, [0.0]);
@@ -269,7 +373,7 @@ pub(crate) mod tests {
                  {place},{{name=\"b\",kind=\"numeric\",bound=10}}]\ntarget = {{name=\"y\"}}"
             );
             let schema = schema(&text).unwrap();
-            let request = Request { need_target: false, ..all(&schema, Targets::Signs) };
+            let request = Request { task: Task::Predict, ..all(&schema, Targets::Signs) };
             let (_directory, path) = written("rows.data", rows);
             assert_eq!(dense(&load(&path, &request).unwrap()), [[0.9, 0.3]]);
             let with_target = if place.is_empty() { "9,3,1\n" } else { "9,1,3\n" };

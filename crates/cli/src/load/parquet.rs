@@ -224,7 +224,23 @@ pub(crate) mod tests {
         let loaded = loaded("people.parquet", people(), PEOPLE).unwrap();
         assert_eq!(dense(&loaded), [[1.0, 0.0, 0.5], [0.0, 1.0, 0.1 / 100.0], [0.0, 1.0, 1.0]]);
         assert_eq!(loaded.samples.targets, [-1.0, 1.0, 1.0]);
-        assert_eq!(loaded.counts, Counts { read: 4, dropped: 1, clipped: 1 });
+        assert_eq!(loaded.counts, Counts { read: 4, dropped: 1, clipped: 1, ..Counts::default() });
+    }
+
+    #[test]
+    fn with_indicators_a_null_keeps_its_row() {
+        let schema = format!("on_missing = \"indicator\"\n{PEOPLE}");
+        let schema = schema.replace("[\"f\", \"m\"]", "[\"f\", \"m\"], missing = false");
+        let loaded = loaded("people.parquet", people(), &schema).unwrap();
+        let expected = [
+            [1.0, 0.0, 0.5, 0.0],
+            [0.0, 1.0, 0.001, 0.0],
+            [1.0, 0.0, 0.0, 1.0],
+            [0.0, 1.0, 1.0, 0.0],
+        ];
+        assert_eq!(dense(&loaded), expected);
+        let counts = Counts { read: 4, missing: 1, clipped: 1, ..Counts::default() };
+        assert_eq!(loaded.counts, counts);
     }
 
     #[test]

@@ -19,7 +19,9 @@ pub(super) fn load(path: &Path, assembler: &mut Assembler<'_>) -> Result<()> {
     let schema = request.schema;
     let mut records = Records::open(path, &schema.text)?;
     let mut targets = match &schema.target.file {
-        Some(file) if request.need_target => Some(TargetFile::open(path, file, &schema.text)?),
+        Some(file) if request.task.needs_target() => {
+            Some(TargetFile::open(path, file, &schema.text)?)
+        }
         _ => None,
     };
     let mut layout = None;

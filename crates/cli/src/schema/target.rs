@@ -98,6 +98,15 @@ impl Target {
         }
     }
 
+    /// The target of a row whose own is missing: a public value. Only a row of zeros may have it,
+    /// because its gradient is zero for every target.
+    pub fn placeholder(targets: Targets) -> f64 {
+        match targets {
+            Targets::Real => 0.0,
+            Targets::Signs => -1.0,
+        }
+    }
+
     /// The target of one row, and whether it was clipped. `coding` remembers how earlier labels of
     /// the file were written.
     pub fn encode(

@@ -130,19 +130,16 @@ pub fn number(text: &str) -> std::result::Result<f64, Fault> {
         Ok(number) if number.is_finite() => Ok(number),
         Ok(_) => Err(Fault::new(
             format!("{} is not a finite number", shown(text)),
-            format!(
-                "correct the value, or add {:?} to schema.missing to drop such rows",
-                short(text)
-            ),
+            format!("correct the value, or add {:?} to schema.missing", short(text)),
         )),
         Err(_) if text.is_empty() => Err(Fault::new(
             "there is nothing where a number should be",
-            "add \"\" to schema.missing to drop such rows",
+            "add \"\" to schema.missing",
         )),
         Err(_) => Err(Fault::new(
             format!("{} is not a number", shown(text)),
             format!(
-                "correct the value, add {:?} to schema.missing to drop such rows, or make the column categorical",
+                "correct the value, add {:?} to schema.missing, or make the column categorical",
                 short(text)
             ),
         )),

@@ -244,19 +244,20 @@ pub fn normalised_error(estimates: &[Vec<f64>], optimum: &Optimum) -> Option<f64
     (scale > 0.0).then_some(sum / scale)
 }
 
-/// The share of all agents' rows on the right side, for classifiers.
+/// The share of all agents' rows on the right side, for classifiers. A row of zeros, as the loader
+/// keeps for one without a target, has no side.
 pub fn accuracy(problem: &Problem, b: &[f64]) -> Option<f64> {
     if problem.loss.targets() != Targets::Signs {
         return None;
     }
     let (mut right, mut rows) = (0, 0);
     for samples in &problem.agents {
-        rows += samples.count();
-        right += (0..samples.count())
-            .filter(|&i| (samples.rows.dot(i, b) > 0.0) == (samples.targets[i] > 0.0))
-            .count();
+        for i in (0..samples.count()).filter(|&i| samples.rows.norm_squared(i) > 0.0) {
+            rows += 1;
+            right += usize::from((samples.rows.dot(i, b) > 0.0) == (samples.targets[i] > 0.0));
+        }
     }
-    Some(right as f64 / rows as f64)
+    (rows > 0).then(|| right as f64 / rows as f64)
 }
 
 /// A quantile of a sample, interpolated; infinite values come last.
