@@ -36,14 +36,19 @@ impl Node {
             }
         }
         let peer = &mut self.peers[position];
-        let news = peer.session != frame.session;
-        if news || (!fresh && peer.may_answer(now)) {
-            peer.session = frame.session;
+        let before = std::mem::replace(&mut peer.session, frame.session);
+        let unheard = before != frame.session && !peer.greeted;
+        if unheard || (fresh && before != frame.session) || (!fresh && peer.may_answer(now)) {
             peer.spoke(now);
             self.say(position, Body::Note);
         }
-        if fresh && !self.peers[position].greeted {
-            self.peers[position].greeted = true;
+        let peer = &mut self.peers[position];
+        if !fresh && peer.greeted {
+            // Perhaps an old frame: it is answered, and the process that was heard stays the one that is spoken to.
+            peer.session = before;
+        }
+        if fresh && !peer.greeted {
+            peer.greeted = true;
             self.witness(position);
         }
         Ok(fresh)
