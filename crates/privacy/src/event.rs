@@ -52,8 +52,8 @@ pub enum Event {
         /// Coordinates of the vector.
         coordinates: u64,
     },
-    /// A vector of the given L2 sensitivity, rounded to a public grid, plus noise of density
-    /// proportional to `exp(-||noise||/scale)`: pure, but for the precision of the sampler.
+    /// A vector of the given L2 sensitivity, rounded to a public grid, plus noise on that grid with
+    /// probabilities proportional to `exp(-||noise||/scale)`: pure. See [`crate::noise`].
     SphericalLaplace {
         /// Largest L2 change of the vector when one row is replaced, the rounding included.
         sensitivity: f64,
@@ -64,7 +64,7 @@ pub enum Event {
     },
     /// The minimiser of a strongly convex objective that got a random linear term of density
     /// proportional to `exp(-||noise||/scale)`, found to a tolerance that spherical Laplace noise
-    /// hides: pure, but for the precision of the sampler. See [`crate::NoisyObjective`].
+    /// hides: pure. See [`crate::NoisyObjective`].
     ObjectivePerturbation {
         /// Largest change of the objective's gradient when one row is replaced.
         gradient: f64,
@@ -154,29 +154,26 @@ impl Event {
         };
         let epsilon = match *self {
             Event::Pure { epsilon } => return Some(epsilon),
-            Event::Laplace { sensitivity, scale, .. }
-            | Event::SphericalLaplace { sensitivity, scale, .. } => ratio(sensitivity, scale),
+            Event::Laplace { sensitivity, scale, .. } => ratio(sensitivity, scale),
+            Event::SphericalLaplace { sensitivity, scale, coordinates } => {
+                noise::spherical_epsilon(ratio(sensitivity, scale), coordinates)
+            }
             Event::ObjectivePerturbation {
                 gradient,
                 scale,
                 log_determinant,
                 tolerance,
                 output_scale,
-                ..
-            } => ratio(gradient, scale) + log_determinant + ratio(tolerance, output_scale),
+                coordinates,
+            } => {
+                let linear = ratio(gradient, scale) + noise::cell_epsilon(coordinates);
+                noise::spherical_epsilon(linear, coordinates)
+                    + log_determinant
+                    + noise::spherical_epsilon(ratio(tolerance, output_scale), coordinates)
+            }
             _ => return None,
         };
         Some(crate::round_up(epsilon))
-    }
-
-    /// What is set aside of delta because the noise is drawn in floating point. Gaussian and Laplace
-    /// noise is drawn exactly and needs nothing.
-    pub fn sampler_delta(&self) -> f64 {
-        match self {
-            Event::SphericalLaplace { .. } => noise::SPHERICAL_DELTA,
-            Event::ObjectivePerturbation { .. } => 2.0 * noise::SPHERICAL_DELTA,
-            _ => 0.0,
-        }
     }
 
     /// The strongest statement this release allows.
