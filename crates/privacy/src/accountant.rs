@@ -16,7 +16,8 @@ pub struct Unsupported {
 /// Composes events and converts the total.
 ///
 /// The contract, checked by one suite for every implementation: nothing composed costs 0; composing
-/// more never costs less; the order does not matter; a refused event changes nothing; and
+/// more never costs less; the order does not matter; a refused event changes nothing; an event with
+/// a number that is negative, infinite or none at all costs everything or is refused; and
 /// [`Accountant::epsilon`] is an upper bound (except [`Theorem2`], which is the paper's own figure).
 ///
 /// An upper bound for a *fixed* list of events, that is. Only [`ExactGaussian`] is proven as a
@@ -72,6 +73,8 @@ pub struct ExactGaussian {
 impl Accountant for ExactGaussian {
     fn compose(&mut self, event: &Event) -> Result<(), Unsupported> {
         match *event {
+            // What was not described by numbers may have shown everything.
+            event if !event.is_sound() => self.mu_squared = f64::INFINITY,
             Event::Gaussian { sensitivity, sigma } => {
                 self.mu_squared = round_up(self.mu_squared + mu_squared(sensitivity, sigma));
             }
@@ -159,6 +162,7 @@ pub struct ZeroConcentrated {
 impl Accountant for ZeroConcentrated {
     fn compose(&mut self, event: &Event) -> Result<(), Unsupported> {
         let spent = match *event {
+            event if !event.is_sound() => f64::INFINITY,
             Event::Gaussian { sensitivity, sigma } => 0.5 * mu_squared(sensitivity, sigma),
             Event::DiscreteGaussian { sensitivity, sigma, count, .. } => {
                 0.5 * repeated(count, mu_squared(sensitivity, sigma))
@@ -192,7 +196,7 @@ impl Accountant for Theorem2 {
     fn compose(&mut self, event: &Event) -> Result<(), Unsupported> {
         match *event {
             Event::Nominal { epsilon, delta }
-                if self.round.is_none_or(|seen| seen == (epsilon, delta)) =>
+                if event.is_sound() && self.round.is_none_or(|seen| seen == (epsilon, delta)) =>
             {
                 self.round = Some((epsilon, delta));
                 self.rounds += 1;

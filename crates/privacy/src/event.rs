@@ -145,7 +145,34 @@ impl Event {
         Event::SphericalLaplace { sensitivity, scale, coordinates: coordinates as u64 }
     }
 
-    /// The pure epsilon of a release that has one, rounded up.
+    /// Whether every number that describes the release is finite and not negative. What is not
+    /// sound costs everything: an accountant that has a price for the event takes it as
+    /// unprotected.
+    pub fn is_sound(&self) -> bool {
+        let numbers: &[f64] = match self {
+            Event::Gaussian { sensitivity, sigma }
+            | Event::SubsampledGaussian { sensitivity, sigma, .. } => &[*sensitivity, *sigma],
+            Event::DiscreteGaussian { sensitivity, sigma, step, .. } => {
+                &[*sensitivity, *sigma, *step]
+            }
+            Event::Pure { epsilon } => &[*epsilon],
+            Event::Laplace { sensitivity, scale, .. }
+            | Event::SphericalLaplace { sensitivity, scale, .. } => &[*sensitivity, *scale],
+            Event::ObjectivePerturbation {
+                gradient,
+                scale,
+                log_determinant,
+                tolerance,
+                output_scale,
+                ..
+            } => &[*gradient, *scale, *log_determinant, *tolerance, *output_scale],
+            Event::Nominal { epsilon, delta } => &[*epsilon, *delta],
+            Event::Unprotected => &[],
+        };
+        numbers.iter().all(|number| number.is_finite() && *number >= 0.0)
+    }
+
+    /// The pure epsilon of a release that has one, rounded up; infinite where a number is missing.
     pub fn pure_epsilon(&self) -> Option<f64> {
         let ratio = |change: f64, scale: f64| match (change, scale) {
             (change, _) if change <= 0.0 => 0.0,
@@ -153,7 +180,7 @@ impl Event {
             _ => f64::INFINITY,
         };
         let epsilon = match *self {
-            Event::Pure { epsilon } => return Some(epsilon),
+            Event::Pure { epsilon } if self.is_sound() => return Some(epsilon),
             Event::Laplace { sensitivity, scale, .. } => ratio(sensitivity, scale),
             Event::SphericalLaplace { sensitivity, scale, coordinates } => {
                 noise::spherical_epsilon(ratio(sensitivity, scale), coordinates)
@@ -171,14 +198,16 @@ impl Event {
                     + log_determinant
                     + noise::spherical_epsilon(ratio(tolerance, output_scale), coordinates)
             }
+            Event::Pure { .. } => f64::INFINITY,
             _ => return None,
         };
-        Some(crate::round_up(epsilon))
+        Some(if self.is_sound() { crate::round_up(epsilon) } else { f64::INFINITY })
     }
 
     /// The strongest statement this release allows.
     pub fn claim(&self) -> Claim {
         match self {
+            event if !event.is_sound() => Claim::None,
             Event::Gaussian { .. }
             | Event::DiscreteGaussian { .. }
             | Event::Pure { .. }

@@ -131,7 +131,9 @@ impl Ledger {
             (Ok(()), budget) => {
                 if let Some(budget) = budget {
                     let would = spent.epsilon(budget.delta);
-                    if would > budget.epsilon {
+                    // Not `would > budget`: what is no number is never within a budget.
+                    let within = would <= budget.epsilon;
+                    if !within {
                         let spent = self.spent.epsilon(budget.delta);
                         return Err(Refused::Budget { budget, spent, would });
                     }
