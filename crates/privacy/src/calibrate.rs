@@ -156,9 +156,10 @@ impl Schedule {
     }
 }
 
-/// The events of a whole run of vector releases with discrete Gaussian noise, such that all of them
-/// together are `(epsilon, delta)`-DP: exact, never above the target, and less than 0.1 % below. `None` for
-/// budgets so small that rounding to the grid alone would exceed them.
+/// The events of a whole run of vector releases with discrete Gaussian noise, such that all of
+/// them together are `(epsilon, delta)`-DP: exact, never above the target, and less than 0.1 %
+/// below. `None` for budgets so small that rounding to the grid alone would exceed them, and where
+/// an argument is no number.
 ///
 /// ```
 /// use dzoa_privacy::calibrate::{Schedule, discrete_gaussian_events};
@@ -175,7 +176,10 @@ pub fn discrete_gaussian_events(
     rounds: u64,
     schedule: Schedule,
 ) -> Option<Vec<Event>> {
-    // The grid costs a little in sensitivity and delta: aim just below, and check.
+    if !(sensitivity.is_finite() && sensitivity >= 0.0) {
+        return None;
+    }
+    // The grid costs a little: aim just below, and check.
     let most = gaussian::mu(epsilon, delta) * (1.0 - 1e-9);
     let mut mu = most;
     while mu > 0.5 * most {

@@ -52,8 +52,8 @@ pub enum Event {
         /// Coordinates of the vector.
         coordinates: u64,
     },
-    /// A vector of the given L2 sensitivity, rounded to a public grid, plus noise of density
-    /// proportional to `exp(-||noise||/scale)`: pure, but for the precision of the sampler.
+    /// A vector of the given L2 sensitivity, rounded to a public grid, plus noise on that grid with
+    /// probabilities proportional to `exp(-||noise||/scale)`: pure. See [`crate::noise`].
     SphericalLaplace {
         /// Largest L2 change of the vector when one row is replaced, the rounding included.
         sensitivity: f64,
@@ -64,7 +64,7 @@ pub enum Event {
     },
     /// The minimiser of a strongly convex objective that got a random linear term of density
     /// proportional to `exp(-||noise||/scale)`, found to a tolerance that spherical Laplace noise
-    /// hides: pure, but for the precision of the sampler. See [`crate::NoisyObjective`].
+    /// hides: pure. See [`crate::NoisyObjective`].
     ObjectivePerturbation {
         /// Largest change of the objective's gradient when one row is replaced.
         gradient: f64,
@@ -145,17 +145,19 @@ impl Event {
         Event::SphericalLaplace { sensitivity, scale, coordinates: coordinates as u64 }
     }
 
-    /// The pure epsilon of a release that has one, rounded up.
-    pub fn pure_epsilon(&self) -> Option<f64> {
-        let ratio = |change: f64, scale: f64| match (change, scale) {
-            (change, _) if change <= 0.0 => 0.0,
-            (change, scale) if scale > 0.0 => change / scale,
-            _ => f64::INFINITY,
-        };
-        let epsilon = match *self {
-            Event::Pure { epsilon } => return Some(epsilon),
+    /// Whether every number that describes the release is finite and not negative. What is not
+    /// sound costs everything: an accountant that has a price for the event takes it as
+    /// unprotected.
+    pub fn is_sound(&self) -> bool {
+        let numbers: &[f64] = match self {
+            Event::Gaussian { sensitivity, sigma }
+            | Event::SubsampledGaussian { sensitivity, sigma, .. } => &[*sensitivity, *sigma],
+            Event::DiscreteGaussian { sensitivity, sigma, step, .. } => {
+                &[*sensitivity, *sigma, *step]
+            }
+            Event::Pure { epsilon } => &[*epsilon],
             Event::Laplace { sensitivity, scale, .. }
-            | Event::SphericalLaplace { sensitivity, scale, .. } => ratio(sensitivity, scale),
+            | Event::SphericalLaplace { sensitivity, scale, .. } => &[*sensitivity, *scale],
             Event::ObjectivePerturbation {
                 gradient,
                 scale,
@@ -163,25 +165,49 @@ impl Event {
                 tolerance,
                 output_scale,
                 ..
-            } => ratio(gradient, scale) + log_determinant + ratio(tolerance, output_scale),
-            _ => return None,
+            } => &[*gradient, *scale, *log_determinant, *tolerance, *output_scale],
+            Event::Nominal { epsilon, delta } => &[*epsilon, *delta],
+            Event::Unprotected => &[],
         };
-        Some(crate::round_up(epsilon))
+        numbers.iter().all(|number| number.is_finite() && *number >= 0.0)
     }
 
-    /// What is set aside of delta because the noise is drawn in floating point. Gaussian and Laplace
-    /// noise is drawn exactly and needs nothing.
-    pub fn sampler_delta(&self) -> f64 {
-        match self {
-            Event::SphericalLaplace { .. } => noise::SPHERICAL_DELTA,
-            Event::ObjectivePerturbation { .. } => 2.0 * noise::SPHERICAL_DELTA,
-            _ => 0.0,
-        }
+    /// The pure epsilon of a release that has one, rounded up; infinite where a number is missing.
+    pub fn pure_epsilon(&self) -> Option<f64> {
+        let ratio = |change: f64, scale: f64| match (change, scale) {
+            (change, _) if change <= 0.0 => 0.0,
+            (change, scale) if scale > 0.0 => change / scale,
+            _ => f64::INFINITY,
+        };
+        let epsilon = match *self {
+            Event::Pure { epsilon } if self.is_sound() => return Some(epsilon),
+            Event::Laplace { sensitivity, scale, .. } => ratio(sensitivity, scale),
+            Event::SphericalLaplace { sensitivity, scale, coordinates } => {
+                noise::spherical_epsilon(ratio(sensitivity, scale), coordinates)
+            }
+            Event::ObjectivePerturbation {
+                gradient,
+                scale,
+                log_determinant,
+                tolerance,
+                output_scale,
+                coordinates,
+            } => {
+                let linear = ratio(gradient, scale) + noise::cell_epsilon(coordinates);
+                noise::spherical_epsilon(linear, coordinates)
+                    + log_determinant
+                    + noise::spherical_epsilon(ratio(tolerance, output_scale), coordinates)
+            }
+            Event::Pure { .. } => f64::INFINITY,
+            _ => return None,
+        };
+        Some(if self.is_sound() { crate::round_up(epsilon) } else { f64::INFINITY })
     }
 
     /// The strongest statement this release allows.
     pub fn claim(&self) -> Claim {
         match self {
+            event if !event.is_sound() => Claim::None,
             Event::Gaussian { .. }
             | Event::DiscreteGaussian { .. }
             | Event::Pure { .. }

@@ -190,7 +190,8 @@ impl Ledger {
             spent.compose(&event)?;
             let would = spent.epsilon(budget.delta);
             // Not `would > budget`: what is not a number is refused, too.
-            if !(would <= budget.epsilon) {
+            let within = would <= budget.epsilon;
+            if !within {
                 let spent = self.spent.epsilon(budget.delta);
                 return Err(Refused::Budget { budget, spent, would });
             }

@@ -4,6 +4,27 @@
 //! noiseless value can be told (Mironov 2012). So a value is rounded to a grid of step
 //! `sigma 2^-32` and integer noise is added, drawn exactly (Canonne, Kamath, Steinke 2020) from
 //! integers alone. The result is an integer; turning it into a float is post-processing.
+//!
+//! **Spherical Laplace noise** has probabilities `p(k)` proportional to `exp(-||k|| t)` on the
+//! points `k` of a grid of step `t = 2^-20` scales. In one dimension that is discrete Laplace
+//! noise, drawn exactly. In P dimensions it is a mixture: with `A = ||k|| t`, `exp(-A)` is the mean
+//! of `exp(-A^2/4v)` under the weights `v^(-1/2) e^-v`. So `v` is drawn from a Gamma distribution
+//! of shape `(P+1)/2`, and then each coordinate is discrete Gaussian of variance `2 v`. No share of
+//! delta is needed for how it is drawn:
+//!
+//! 1. Let `f(v)` be the density that `v` has, over that of the Gamma distribution. Where `f` does
+//!    not fall, a shift by `s` costs at most `||s|| t`: the slope of `-ln p` in `A` is `(A/2)
+//!    E[1/v]` given `A`, which is 1 for the ideal weights, and weights that grow with `v` make a
+//!    mean of `1/v` smaller. So what the grid does to the normaliser of a discrete Gaussian is
+//!    free, and so are the two liberties taken here. A constant is added to `v`. And for even P
+//!    the shape is a half too large, and `v` is accepted with probability `min(1, sqrt(c/v))`,
+//!    which makes `f` constant above `c` and `sqrt(v/c)` below.
+//! 2. `v` is drawn to within 2^-44 of itself, always, the other probabilities to within 2^-49 and
+//!    the exponents to within 2^-51, relatively. These are errors of *factors*, never of sums: they
+//!    move `p(k)` by a factor of at most `exp(2^-43 (1 + P + A))` in either direction. The price of
+//!    that is a part of the event's epsilon.
+//!
+//! docs/privacy.md has every step.
 
 use rand::CryptoRng;
 
@@ -17,11 +38,6 @@ const LOG2_LAPLACE: u32 = 20;
 /// Values beyond this many steps (a million sigma, four billion Laplace scales) are clamped before noise is added: 1-Lipschitz, so
 /// sound, and below it the division by the step is exact to less than a step.
 const LARGEST: f64 = (1u64 << 52) as f64;
-
-/// What a draw of spherical Laplace noise sets aside of delta. It is made from uniforms of 53 bits and a
-/// few correctly rounded functions, then rounded to the grid; a million millionth is far more than that
-/// can shift. An allowance, not a proof: the other noise here needs none.
-pub const SPHERICAL_DELTA: f64 = 1e-12;
 
 /// The step of the grid for noise of this size.
 pub fn step(sigma: f64) -> f64 {
@@ -56,29 +72,72 @@ pub(crate) fn noisy_laplace(value: f64, scale: f64, rng: &mut impl CryptoRng) ->
     (to_grid(value, step) + discrete_laplace(LOG2_LAPLACE, rng)) as f64 * step
 }
 
-/// The vector plus noise of density proportional to `exp(-||noise||/scale)`, on the grid.
-///
-/// Value and noise are rounded apart, so that no bit of the value shows below the grid; and a shift
-/// by whole steps keeps the ratio of two cells below that of two points.
+/// The vector, rounded to the grid, plus spherical Laplace noise of this scale on it.
 pub(crate) fn noisy_spherical(values: &mut [f64], scale: f64, rng: &mut impl CryptoRng) {
     let step = laplace_step(scale);
-    let noise = spherical_laplace(values.len(), rng);
+    let noise = spherical_steps(values.len(), rng);
     for (value, noise) in values.iter_mut().zip(noise) {
-        *value = (to_grid(*value, step) + to_grid(noise, laplace_step(1.0))) as f64 * step;
+        *value = (to_grid(*value, step) + noise) as f64 * step;
     }
 }
 
-/// A vector of density proportional to `exp(-||x||)`: a uniform direction, and a length that is the
-/// sum of as many exponentials as there are coordinates.
+/// A vector of scale one that lies anywhere in the cell of a point of spherical Laplace noise: a
+/// continuous density, whose cost is that of the points and [`cell_epsilon`].
 pub(crate) fn spherical_laplace(coordinates: usize, rng: &mut impl CryptoRng) -> Vec<f64> {
-    // In (0, 1]: the logarithm is finite.
-    let mut uniform = || ((rng.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64;
-    let length: f64 = (0..coordinates).map(|_| -uniform().ln()).sum();
-    let direction: Vec<f64> = (0..coordinates)
-        .map(|_| (-2.0 * uniform().ln()).sqrt() * (2.0 * std::f64::consts::PI * uniform()).cos())
-        .collect();
-    let norm = direction.iter().map(|x| x * x).sum::<f64>().sqrt();
-    direction.iter().map(|x| length * x / norm).collect()
+    let steps = spherical_steps(coordinates, rng);
+    let mut anywhere = || (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64 - 0.5;
+    steps.iter().map(|&step| (step as f64 + anywhere()) * laplace_step(1.0)).collect()
+}
+
+/// What spherical Laplace noise costs whose ideal costs this epsilon: the precision of its sampler.
+///
+/// By the second point of the module's text, a shift from `A` to at most `A + epsilon` costs up to
+/// `2^-43 (2 + 2 P + 2 A + epsilon)` more, and `A > 2 P + 4096` has a probability below 10^-1300:
+/// less than the rounding of any delta that a double holds. In one dimension nothing is to pay.
+pub(crate) fn spherical_epsilon(ideal: f64, coordinates: u64) -> f64 {
+    if coordinates <= 1 {
+        return ideal;
+    }
+    ideal * (1.0 + 1e-12) + 1e-9 + 1e-12 * coordinates as f64
+}
+
+/// What a continuous density costs that is constant on the cells of the grid of Laplace noise: a
+/// shift by `s` moves the point by up to a step more in each coordinate.
+pub(crate) fn cell_epsilon(coordinates: u64) -> f64 {
+    laplace_step(1.0) * (coordinates as f64).sqrt()
+}
+
+/// A point with probability proportional to `exp(-||k||/2^LOG2_LAPLACE)`.
+fn spherical_steps(coordinates: usize, rng: &mut impl CryptoRng) -> Vec<i64> {
+    if coordinates == 1 {
+        return vec![discrete_laplace(LOG2_LAPLACE, rng)];
+    }
+    // Twice v, in squared steps: a power of two, so exact.
+    let variance = 2.0 * mixing(coordinates, rng) * (1u64 << (2 * LOG2_LAPLACE)) as f64;
+    (0..coordinates).map(|_| discrete_gaussian_of(variance, rng)).collect()
+}
+
+/// `v` of the module's text: a Gamma variable of shape `(coordinates + 1)/2`.
+fn mixing(coordinates: usize, rng: &mut impl CryptoRng) -> f64 {
+    /// Bits of an exponential variable behind the point.
+    const BITS: u32 = 60;
+    let shape = coordinates as u128 / 2 + 1;
+    loop {
+        // Each is rounded down by less than 2^-60: beside the constant less than 2^-44 of the sum.
+        let constant = shape << (BITS - 16);
+        let sum: u128 = (0..shape).map(|_| exponential(BITS, rng)).sum();
+        let v = (sum + constant) as f64 / (1u64 << BITS) as f64;
+        // Even: the shape is a half too large. Above c the square root takes it back.
+        let c = shape as f64 / 16.0;
+        if !coordinates.is_multiple_of(2) || toss(0.5 * (v / c).ln().max(0.0), rng) {
+            return v;
+        }
+    }
+}
+
+/// True with probability `exp(-gamma)`.
+fn toss(gamma: f64, rng: &mut impl CryptoRng) -> bool {
+    bernoulli_exp((gamma * (1u64 << 60) as f64) as u128, 60, rng)
 }
 
 /// A value in whole steps of its grid.
@@ -98,18 +157,39 @@ fn discrete_gaussian(rng: &mut impl CryptoRng) -> i64 {
     }
 }
 
-/// An integer with probability proportional to `exp(-|y|/2^log2_scale)`.
-fn discrete_laplace(log2_scale: u32, rng: &mut impl CryptoRng) -> i64 {
+/// An integer with probability proportional to `exp(-y^2/(2 variance))`, for a variance above one.
+fn discrete_gaussian_of(variance: f64, rng: &mut impl CryptoRng) -> i64 {
+    // A power of two from sigma to two sigma: the distance below is rounded once.
+    let log2_scale = (0.5 * variance.log2()).ceil().max(1.0) as u32;
+    let centre = variance / (1u64 << log2_scale) as f64;
     loop {
-        let low = rng.next_u64() >> (64 - log2_scale);
-        if !bernoulli_exp(u128::from(low), log2_scale, rng) {
+        let candidate = discrete_laplace(log2_scale, rng);
+        let distance = candidate.unsigned_abs() as f64 - centre;
+        if toss(distance * distance / (2.0 * variance), rng) {
+            return candidate;
+        }
+    }
+}
+
+/// An exponential variable, rounded down to a multiple of `1/2^bits`, in these.
+fn exponential(bits: u32, rng: &mut impl CryptoRng) -> u128 {
+    loop {
+        let low = u128::from(rng.next_u64() >> (64 - bits));
+        if !bernoulli_exp(low, bits, rng) {
             continue;
         }
         let mut high = 0;
         while bernoulli_exp(1, 0, rng) {
             high += 1;
         }
-        let magnitude = (low + (high << log2_scale)) as i64;
+        return low + (high << bits);
+    }
+}
+
+/// An integer with probability proportional to `exp(-|y|/2^log2_scale)`.
+fn discrete_laplace(log2_scale: u32, rng: &mut impl CryptoRng) -> i64 {
+    loop {
+        let magnitude = exponential(log2_scale, rng) as i64;
         let negative = rng.next_u64() & 1 == 1;
         if negative && magnitude == 0 {
             continue;
@@ -225,6 +305,83 @@ mod tests {
         let error = 0.49 * (72f64 - 16.0).sqrt() / (n as f64).sqrt();
         assert!((first - 4.0 * 0.49).abs() < 5.0 * error, "{first}");
         assert!(drift.iter().all(|x| x.abs() < 5.0 * 1.4 / (n as f64).sqrt()), "{drift:?}");
+    }
+
+    #[test]
+    fn spherical_noise_of_one_coordinate_is_plain_laplace_noise() {
+        // The same draws from the same stream: what is exact for the one is exact for the other.
+        let (mut a, mut b) = (StdRng::seed_from_u64(7), StdRng::seed_from_u64(7));
+        for value in [0.0, 0.3, -1e3, 1e9] {
+            let mut spherical = [value];
+            noisy_spherical(&mut spherical, 0.7, &mut a);
+            assert_eq!(spherical[0], noisy_laplace(value, 0.7, &mut b));
+        }
+    }
+
+    #[test]
+    fn lengths_and_directions_of_spherical_noise_have_the_promised_distribution() {
+        // A length is Gamma(P): Kolmogorov-Smirnov, P[sqrt(n) D > 2.8] < 3e-7. Even and odd P.
+        let (mut rng, n) = (StdRng::seed_from_u64(8), 20_000);
+        for dim in [2usize, 3, 4, 7, 20] {
+            let mut lengths = Vec::new();
+            let mut products = vec![0.0; dim];
+            for _ in 0..n {
+                let noise = spherical_steps(dim, &mut rng);
+                let noise: Vec<f64> = noise.iter().map(|k| *k as f64 * laplace_step(1.0)).collect();
+                let length = noise.iter().map(|x| x * x).sum::<f64>().sqrt();
+                lengths.push(length);
+                products.iter_mut().zip(&noise).for_each(|(sum, x)| *sum += x * noise[0] / length);
+            }
+            lengths.sort_by(f64::total_cmp);
+            let n = f64::from(n);
+            let distance = lengths.iter().enumerate().fold(0.0, |largest: f64, (i, length)| {
+                let below = statrs::function::gamma::gamma_lr(dim as f64, *length);
+                largest.max((below - i as f64 / n).abs()).max(((i + 1) as f64 / n - below).abs())
+            });
+            assert!(distance * n.sqrt() < 2.8, "P = {dim}: {distance}");
+            // E[x_i x_0/||x||] is 0 for i > 0, with E[(x_i x_0/||x||)^2] = E[||x||^2] E[u_i^2
+            // u_0^2], at most P (P+1) 3/(P (P+2)); and 1 for i = 0, since E[||x||]/P = 1.
+            let error = 5.0 * (3.0 / n).sqrt();
+            assert!((products[0] / n - 1.0).abs() < error, "P = {dim}: {products:?}");
+            assert!(products[1..].iter().all(|sum| (sum / n).abs() < error), "{products:?}");
+        }
+    }
+
+    /// `ln` of the probability of a point at distance `a`, up to a constant, by quadrature over
+    /// what `mixing` draws: a Gamma density, a constant added, and for even P the square root
+    /// taken back.
+    fn ln_probability(dim: usize, a: f64) -> f64 {
+        let shape = (dim / 2 + 1) as f64;
+        let constant = shape * 2f64.powi(-16);
+        let variance = |v: f64| 2.0 * v * 2f64.powi(2 * LOG2_LAPLACE as i32);
+        let term = |u: f64| {
+            let v = u.exp();
+            let kept = if dim.is_multiple_of(2) { (shape / 16.0 / v).min(1.0).sqrt() } else { 1.0 };
+            let gamma = (shape - 1.0) * (v - constant).ln() - v + kept.ln() + u;
+            // Discrete Gaussians this wide have the normaliser of continuous ones, to 1e-300.
+            gamma - a * a / (4.0 * v) - 0.5 * dim as f64 * variance(v).ln()
+        };
+        let (from, to, pieces) = (constant.ln() + 1e-9, 200f64.ln(), 400_000);
+        let width = (to - from) / f64::from(pieces);
+        let terms: Vec<f64> =
+            (0..pieces).map(|i| term(from + (f64::from(i) + 0.5) * width)).collect();
+        let top = terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        top + (terms.iter().map(|x| (x - top).exp()).sum::<f64>() * width).ln()
+    }
+
+    #[test]
+    fn a_shift_of_spherical_noise_never_costs_more_than_its_length() {
+        for dim in [2, 3, 8, 9] {
+            let at: Vec<f64> =
+                [0.0, 1e-4, 1e-2, 0.1, 1.0, 5.0, 20.0, 40.0].map(|a| ln_probability(dim, a)).into();
+            let distances = [0.0, 1e-4, 1e-2, 0.1, 1.0, 5.0, 20.0, 40.0];
+            for (i, j) in (0..8).flat_map(|i| (i + 1..8).map(move |j| (i, j))) {
+                let (cost, shift) = (at[i] - at[j], distances[j] - distances[i]);
+                assert!(cost <= shift * (1.0 + 1e-7) + 1e-9, "P = {dim}: {cost} for {shift}");
+            }
+            // And little is wasted: far out the slope is one.
+            assert!(at[6] - at[7] > 20.0 * 0.999, "P = {dim}");
+        }
     }
 
     #[test]

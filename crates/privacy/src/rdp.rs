@@ -28,7 +28,7 @@
 //! The total becomes `(epsilon, delta)` at the best order (Canonne, Kamath, Steinke 2020, Proposition
 //! 12; Balle et al. 2020): `epsilon = r(a) + ln((a-1)/a) - (ln delta + ln a)/(a-1)`.
 
-use crate::accountant::mu_squared;
+use crate::accountant::{mu_squared, repeated};
 use crate::{Accountant, Event, Unsupported, round_up};
 use std::f64::consts::LN_2;
 use std::sync::LazyLock;
@@ -58,8 +58,6 @@ fn orders() -> impl Iterator<Item = u32> {
 pub struct Renyi {
     /// The sum so far at each of [`orders`]; empty before the first event.
     total: Vec<f64>,
-    /// What is set aside of delta for noise drawn in floating point.
-    sampler: f64,
     /// The last event and its cost: rounds repeat, and a drawn batch is slow to work out.
     last: Option<(Event, Vec<f64>)>,
 }
@@ -79,15 +77,10 @@ impl Accountant for Renyi {
             *sum = round_up(*sum + spent);
         }
         self.last = Some((*event, cost));
-        self.sampler = round_up(self.sampler + event.sampler_delta());
         Ok(())
     }
 
     fn epsilon(&self, delta: f64) -> f64 {
-        if self.sampler > 0.0 && self.sampler >= delta {
-            return f64::INFINITY;
-        }
-        let delta = delta - self.sampler;
         // A divergence of zero at any order means equal outputs: no delta is needed.
         if delta >= 1.0 || self.total.iter().all(|spent| *spent == 0.0) {
             return 0.0;
@@ -106,10 +99,10 @@ impl Accountant for Renyi {
 fn rdp(event: &Event, order: u32) -> Option<f64> {
     let half = 0.5 * f64::from(order);
     let bound = match *event {
+        event if !event.is_sound() => f64::INFINITY,
         Event::Gaussian { sensitivity, sigma } => half * mu_squared(sensitivity, sigma),
         Event::DiscreteGaussian { sensitivity, sigma, count, .. } => {
-            // No vectors cost nothing, even without noise: never 0 times infinity.
-            if count == 0 { 0.0 } else { count as f64 * half * mu_squared(sensitivity, sigma) }
+            repeated(count, half * mu_squared(sensitivity, sigma))
         }
         Event::SubsampledGaussian { sensitivity, sigma, batch, samples } => {
             let mu_squared = mu_squared(sensitivity, sigma);
