@@ -18,9 +18,14 @@ impl Drop for Agent {
 
 /// Starts an agent of `net.toml`, with `state-NAME` and `log-NAME` beside it.
 pub fn start(dir: &Path, name: &str, extra: &[&str]) -> Agent {
+    start_in(dir, name, &format!("state-{name}"), extra)
+}
+
+/// Starts an agent of `net.toml` in this state directory.
+pub fn start_in(dir: &Path, name: &str, state: &str, extra: &[&str]) -> Agent {
     let mut command = Command::new(env!("CARGO_BIN_EXE_dzoa"));
     command.current_dir(dir).args(["agent", "--network", "net.toml", "--name", name]);
-    command.args(["--state", &format!("state-{name}"), "--certs", "certs"]).args(extra);
+    command.args(["--state", state, "--certs", "certs"]).args(extra);
     command.arg("--stop-with-stdin").stdin(Stdio::piped()).stdout(Stdio::null());
     let log =
         std::fs::OpenOptions::new().append(true).create(true).open(dir.join(format!("log-{name}")));
