@@ -26,19 +26,22 @@ impl Node {
         frame: &Frame,
         now: Duration,
     ) -> Result<bool, String> {
-        let fresh = frame.echo == self.settings.session;
-        if fresh {
-            self.compare_ledgers(position, frame)?;
-            if let Some(what) = self.remembered(frame) {
-                let name = self.peers[position].name.clone();
-                self.stop(End::RolledBack { name, what });
-                return Ok(false);
-            }
+        let said_to_us = frame.echo == self.settings.session;
+        let compared = match said_to_us {
+            true => self.compare_ledgers(position, frame),
+            false => Ok(()),
+        };
+        let fresh = said_to_us && compared.is_ok();
+        if let Some(what) = self.remembered(frame).filter(|_| said_to_us) {
+            let name = self.peers[position].name.clone();
+            self.stop(End::RolledBack { name, what });
+            return Ok(false);
         }
         let peer = &mut self.peers[position];
         let before = std::mem::replace(&mut peer.session, frame.session);
-        let unheard = before != frame.session && !peer.greeted;
-        if unheard || (fresh && before != frame.session) || (!fresh && peer.may_answer(now)) {
+        let news = before != frame.session && (fresh || !peer.greeted);
+        // Also whoever is refused is answered: only so does it learn what is remembered of it.
+        if news || (!fresh && peer.may_answer(now)) {
             peer.spoke(now);
             self.say(position, Body::Note);
         }
@@ -51,7 +54,7 @@ impl Node {
             peer.greeted = true;
             self.witness(position);
         }
-        Ok(fresh)
+        compared.map(|()| fresh)
     }
 
     /// Refuses a neighbour whose ledger is shorter than it was, or another one.

@@ -1,4 +1,5 @@
 //! Real agents on loopback, started one by one.
+#![allow(dead_code)]
 
 use dzoa_node::zenoh_link::free_port;
 use std::net::UdpSocket;
