@@ -86,7 +86,7 @@ struct Plan {
 enum Step {
     Exact { tolerance: Option<f64> },
     ZerothOrder(Vec<ZerothOrder>),
-    Output { tau: Vec<f64>, inner: Option<Vec<ZerothOrder>> },
+    Output { near: Vec<(f64, f64)>, inner: Option<Vec<ZerothOrder>> },
     Scalar { inner: Vec<ZerothOrder>, clip: f64 },
 }
 
@@ -95,9 +95,10 @@ impl Step {
         match self {
             Step::Exact { tolerance } => Box::new(Exact::new(problem.risk(k), *tolerance)),
             Step::ZerothOrder(inner) => Box::new(inner[k]),
-            Step::Output { tau, inner } => {
+            Step::Output { near, inner } => {
                 let inner = inner.as_ref().map(|inner| inner[k]);
-                Box::new(Output::new(inner, problem.risk(k), tau[k]))
+                let (tau, radius) = near[k];
+                Box::new(Output::new(inner, problem.risk(k), tau, radius))
             }
             Step::Scalar { inner, clip } => {
                 let samples = Arc::new(problem.risk(k));
@@ -160,7 +161,10 @@ fn plan(options: &Options, problem: &Problem, graph: &Graph) -> PyResult<Plan> {
             events: plans.iter().map(|plan| plan.events.clone()).collect(),
             sensitivity: plans.iter().map(|plan| plan.sensitivity).collect(),
             average,
-            step: Step::Output { tau: plans.iter().map(|plan| plan.tau).collect(), inner },
+            step: Step::Output {
+                near: plans.iter().map(|plan| (plan.tau, plan.radius)).collect(),
+                inner,
+            },
         });
     }
     // No bounded gradient, as for squares: clip difference quotients instead.

@@ -26,6 +26,8 @@ pub struct Promise {
     pub sensitivity: f64,
     /// tau, for `output`.
     pub tau: f64,
+    /// Of the ball that releases lie in, for `output`.
+    pub radius: f64,
     /// The charge of each look; the last one repeats.
     pub events: Arc<[Event]>,
     /// One round in so many looks at the rows.
@@ -102,6 +104,7 @@ pub fn promise(
     let plain = |event| Promise {
         sensitivity: 0.0,
         tau: 0.0,
+        radius: f64::INFINITY,
         events: Arc::from([event]),
         rounds_per_look: 1,
     };
@@ -124,6 +127,7 @@ pub fn promise(
             Ok(Promise {
                 sensitivity: plan.sensitivity,
                 tau: plan.tau,
+                radius: plan.radius,
                 events: plan.events,
                 rounds_per_look: 1,
             })
@@ -139,7 +143,7 @@ pub fn promise(
                     Error::input(format!("`privacy.mechanism` is `scalar`, but {error}"))
                         .hint("raise privacy.total_epsilon, or take fewer rounds and inner steps")
                 })?;
-            Ok(Promise { sensitivity, tau: 0.0, events, rounds_per_look: 1 })
+            Ok(Promise { sensitivity, events, ..plain(Event::Unprotected) })
         }
     }
 }
@@ -198,6 +202,7 @@ fn baseline_promise(
                 {
                     "raise algorithm.options.ridge, or privacy.total_epsilon"
                 }
+                NoGuarantee::Tolerance { .. } => "raise algorithm.options.ridge",
                 NoGuarantee::BudgetTooSmall { .. } => {
                     "raise privacy.total_epsilon or algorithm.rho, or take fewer rounds"
                 }
@@ -216,7 +221,13 @@ fn baseline_promise(
         _ => 0.0,
     };
     let rounds_per_look = options.rounds_per_look();
-    Ok(Promise { sensitivity, tau: 0.0, events: events.into(), rounds_per_look })
+    Ok(Promise {
+        sensitivity,
+        tau: 0.0,
+        radius: f64::INFINITY,
+        events: events.into(),
+        rounds_per_look,
+    })
 }
 
 fn output_hint(error: &NoGuarantee) -> &'static str {
@@ -225,6 +236,7 @@ fn output_hint(error: &NoGuarantee) -> &'static str {
             "for regression use loss = \"huber\" or \"absolute\"; or the mechanism `scalar`, which clips"
         }
         NoGuarantee::Tolerance { .. } => "raise privacy.tolerance, or algorithm.rho",
+        NoGuarantee::Steps { .. } => "raise algorithm.options.ridge",
         NoGuarantee::Hessian { .. } => {
             "raise algorithm.rho or privacy.total_epsilon, or take fewer rounds"
         }
@@ -247,7 +259,7 @@ pub fn primal_step(
     };
     match (&config.privacy.mechanism, inner) {
         (Mechanism::Output { .. }, inner) => {
-            Box::new(Output::new(inner.copied(), problem.risk(k), promise.tau))
+            Box::new(Output::new(inner.copied(), problem.risk(k), promise.tau, promise.radius))
         }
         (Mechanism::Scalar { clip, .. }, Some(inner)) => {
             let samples = Arc::new(problem.risk(k));

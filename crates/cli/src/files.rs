@@ -162,6 +162,13 @@ pub fn describe(summary: &Summary, out: &Path) -> String {
     if summary.step_raised {
         let _ = writeln!(text, "  u_2 was raised to what the objective's values can resolve.");
     }
+    if summary.moved_inside > 0 {
+        let _ = writeln!(
+            text,
+            "  {} of the releases lay outside the public ball and were moved into it.",
+            summary.moved_inside
+        );
+    }
     let _ = writeln!(
         text,
         "\n  files in {}: report.html, summary.json, trace.csv, model.json",

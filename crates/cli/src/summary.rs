@@ -72,6 +72,9 @@ pub struct Summary {
     pub bytes: u64,
     /// Whether u_2 was raised to what an opaque objective can resolve.
     pub step_raised: bool,
+    /// Releases that lay outside the public ball and were moved into it, all agents and trials.
+    #[serde(default)]
+    pub moved_inside: u64,
     /// Time of the rounds alone, summed over trials.
     pub seconds: f64,
     /// One entry per agent.

@@ -80,7 +80,7 @@ pub fn output(draw: &Draw, epsilon: f64, rho: f64, rounds: u64, growth: f64) -> 
     };
     let admm = Admm { rho, rounds, ..Admm::default() };
     let mut agents = agents(problem, &graph, admm, releases, &draw.streams, |k| {
-        Box::new(Output::new(None, problem.risk(k), plans[k].tau))
+        Box::new(Output::new(None, problem.risk(k), plans[k].tau, plans[k].radius))
     })
     .unwrap();
     simulate(&mut agents, &mut ());

@@ -69,6 +69,13 @@ pub struct Primal {
     pub clipped: u64,
 }
 
+impl Primal {
+    /// The same with its release inside the ball of a public radius.
+    pub fn within(self, radius: f64) -> Self {
+        Self { release: self.release.within(radius), ..self }
+    }
+}
+
 /// A primal step that has no result.
 #[derive(Clone, Debug, PartialEq)]
 pub enum InnerFailure {
@@ -110,6 +117,12 @@ pub trait PrimalStep: Send + Sync {
         context: &RoundContext<'_>,
         work: &mut Workspace,
     ) -> Result<Primal, InnerFailure>;
+
+    /// The radius of the ball that releases are moved into, and that neighbours' vectors must lie
+    /// in: public, and the same at both ends of an edge. Infinite for a step that promises nothing.
+    fn radius(&self) -> f64 {
+        f64::INFINITY
+    }
 
     /// What the next update takes over from this one beyond its arguments. It depends on private rows and
     /// is kept by the agent alone, so that a restarted agent computes the same bits.

@@ -21,12 +21,15 @@ use crate::problem::LocalObjective;
 use crate::streams::Streams;
 use crate::trace::Status;
 use crate::zeroth_order::Workspace;
+use dzoa_privacy::ball::{norm, project};
 use dzoa_privacy::packed::pack;
 use dzoa_privacy::{Charge, Digest, Event, Ledger, Query, Release, RunId};
 use link::Link;
-use messages::norm;
 use std::collections::VecDeque;
 use std::sync::Arc;
+
+/// A release this near the edge of its ball, relatively, was moved there.
+const EDGE: f64 = 1e-12;
 
 /// Which estimate an agent reports; all are functions of its releases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +91,8 @@ pub struct Agent {
     lag: u64,
     /// Vectors of a larger norm are neither sent nor taken in.
     largest_norm: f64,
+    /// Releases that lie at the edge of the step's ball.
+    moved_inside: u64,
     replan: Option<Replan>,
     outbox: VecDeque<Output>,
     late_sum: Vec<f64>,
@@ -123,7 +128,8 @@ impl Agent {
             released: None,
             links: vec![Link::default(); degree],
             lag: 0,
-            largest_norm: f64::INFINITY,
+            largest_norm: setup.step.radius(),
+            moved_inside: 0,
             replan: None,
             outbox: VecDeque::new(),
             late_sum: vec![0.0; dim],
@@ -172,7 +178,9 @@ impl Agent {
             &zero
         };
         let context = RoundContext { agent: name, round: self.round, streams };
-        match step.update(&lagrangian, start, receipt, &context, work) {
+        let radius = step.radius();
+        let primal = step.update(&lagrangian, start, receipt, &context, work);
+        match primal.map(|primal| primal.within(radius)) {
             Err(failure) => self.fail(failure),
             // Neighbours would refuse it; whoever made it says so.
             Ok(primal) if norm(&primal.release) > self.largest_norm => {
@@ -237,6 +245,9 @@ impl Agent {
 
     /// Sends what was released and waits for the neighbours.
     fn release(&mut self, release: Release) {
+        // Seen from the release itself, so that a restart counts the same.
+        let edge = self.setup.step.radius() * (1.0 - EDGE);
+        self.moved_inside += u64::from(edge.is_finite() && norm(&release) >= edge);
         self.send(Message::Release(release.clone()));
         for link in &mut self.links {
             link.ours.insert(self.round, release.values().clone());
@@ -355,7 +366,7 @@ impl Agent {
         }
         match self.setup.average {
             Average::Network { gossip } if gossip > 0 && !self.setup.neighbours.is_empty() => {
-                let own: Arc<[f64]> = self.estimate().into();
+                let own = self.inside(self.estimate().into());
                 self.round += 1;
                 // The averaging waits for everybody; what is still missing of the rounds before it has
                 // no use any more.
@@ -379,6 +390,7 @@ impl Agent {
                 kept * own[p] + received
             })
             .collect();
+        let mixed = self.inside(mixed);
         self.gossip = Some(mixed.clone());
         if self.round < self.last_round() {
             self.round += 1;
@@ -386,6 +398,11 @@ impl Agent {
         } else {
             self.finish(Status::Finished);
         }
+    }
+
+    /// A mean of vectors in the ball lies in it, but for rounding.
+    fn inside(&self, average: Arc<[f64]>) -> Arc<[f64]> {
+        project(average, self.setup.step.radius())
     }
 
     fn fail(&mut self, failure: InnerFailure) {
@@ -468,6 +485,12 @@ impl Agent {
     /// Rounds in which an exact solver had to finish: a local value.
     pub fn finished_exactly(&self) -> u64 {
         self.counters.finished_exactly
+    }
+
+    /// Releases that had to be moved into the ball of the step's radius: a function of releases, so
+    /// public.
+    pub fn moved_inside(&self) -> u64 {
+        self.moved_inside
     }
 
     /// `gamma_k`.

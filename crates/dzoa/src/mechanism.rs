@@ -2,6 +2,7 @@
 //!
 //! Sensitivities are for replace-one adjacency on one agent's rows; the number of rows is public.
 
+use crate::exact::least_distance;
 use crate::problem::{Problem, Scale};
 use crate::scalar;
 use dzoa_privacy::Event;
@@ -91,6 +92,14 @@ pub enum NoGuarantee {
         /// Asked for.
         epsilon: f64,
     },
+    /// A solver might not come to its end.
+    #[error("the solver may need {steps:.1e} steps, more than {most}")]
+    Steps {
+        /// Needed on some data set.
+        steps: f64,
+        /// Allowed.
+        most: usize,
+    },
     /// The tolerance cannot be certified in double precision.
     #[error(
         "a tolerance of {tolerance:.1e} cannot be certified in double precision (at least {least:.1e})"
@@ -103,11 +112,28 @@ pub enum NoGuarantee {
     },
 }
 
+/// The radius of the ball that all releases of `output` lie in, from what every agent of a network
+/// knows.
+///
+/// In one round the data carry a minimiser at most `c1/(2 rho |N_k|)` away from a public point
+/// (`N_k` times as far under the sum scale, where the sizes of other agents are not known: 65,536
+/// rows are assumed). So honest agents stay within about `c1/rho` times the rounds of the origin,
+/// and this is a thousand times as far.
+pub fn radius(c1: f64, scale: Scale, rho: f64, rounds: u64) -> f64 {
+    let total = match scale {
+        Scale::Mean => 1.0,
+        Scale::Sum => 65_536.0,
+    };
+    1024.0 * (rounds + 1) as f64 * c1 * total / rho
+}
+
 /// The promise of the mechanism `output` at one agent.
 #[derive(Clone, Debug)]
 pub struct OutputPlan {
     /// How near every point must come to its minimiser.
     pub tau: f64,
+    /// Of the ball that all releases lie in.
+    pub radius: f64,
     /// `rows_per_person (Delta_k + 2 tau)`
     pub sensitivity: f64,
     /// The charge of every round.
@@ -132,8 +158,12 @@ pub fn plan_output(
     };
     let lemma3 = calibrate::lemma3_sensitivity(c1, rho, neighbourhood, samples);
     let tau = tolerance.unwrap_or(1e-3 * lemma3);
-    // The gap of losses with kinks is resolved to about 1e-15 of the objective.
-    let least = (1e-13 / (rho * neighbourhood as f64)).sqrt().min(1e-3);
+    // Decided here, from public numbers: a solve that begins must be able to end on every data set.
+    let radius = radius(c1, problem.scale, rho, rounds);
+    let (sample, quadratic) = (problem.sample_weight(k), rho * neighbourhood as f64);
+    let total = sample * problem.agents[k].count() as f64;
+    let reach = radius + 0.5 * c1 * total / quadratic;
+    let least = least_distance(c1, (sample, total), quadratic, reach);
     if tau < least {
         return Err(NoGuarantee::Tolerance { tolerance: tau, least });
     }
@@ -147,7 +177,7 @@ pub fn plan_output(
         target.schedule,
     )
     .ok_or(NoGuarantee::BudgetTooSmall { epsilon: target.total_epsilon })?;
-    Ok(OutputPlan { tau, sensitivity, events: events.into() })
+    Ok(OutputPlan { tau, radius, sensitivity, events: events.into() })
 }
 
 /// The charges of the mechanism `scalar` at an agent with `samples` rows: `directions` clipped means in

@@ -4,6 +4,10 @@
 //! `F_k` is `2 rho |N_k|`-strongly convex. A point within `tau` of the minimiser on either data set adds at
 //! most `2 tau`. So the point has sensitivity `Delta_k + 2 tau`, and noise calibrated to that makes its
 //! release exactly private, for any loss whose gradient is bounded by `c1`.
+//!
+//! Whether tau can be reached must not depend on the data, whatever neighbours send. So what they
+//! send lies in a ball of public radius, and so does the centre of `F_k`'s quadratic part:
+//! [`crate::mechanism::radius`].
 
 use crate::admm::{InnerFailure, Primal, PrimalStep, RoundContext};
 use crate::exact::Exact;
@@ -19,12 +23,14 @@ pub struct Output {
     inner: Option<ZerothOrder>,
     exact: Exact,
     tau: f64,
+    radius: f64,
 }
 
 impl Output {
-    /// For one agent; without an inner loop the exact solver does it alone.
-    pub fn new(inner: Option<ZerothOrder>, risk: EmpiricalRisk, tau: f64) -> Self {
-        Self { inner, exact: Exact::new(risk, Some(tau)).until_certified(), tau }
+    /// For one agent, with the tau and the radius of its [`crate::mechanism::OutputPlan`]; without
+    /// an inner loop the exact solver does it alone.
+    pub fn new(inner: Option<ZerothOrder>, risk: EmpiricalRisk, tau: f64, radius: f64) -> Self {
+        Self { inner, exact: Exact::new(risk, Some(tau)).until_certified(), tau, radius }
     }
 }
 
@@ -37,6 +43,7 @@ impl PrimalStep for Output {
         context: &RoundContext<'_>,
         work: &mut Workspace,
     ) -> Result<Primal, InnerFailure> {
+        let lagrangian = &*lagrangian.centred_within(self.radius);
         let mut b = start.to_vec();
         let (mut certified, mut oracle_calls) = (false, 0);
         if let Some(inner) = &self.inner {
@@ -58,6 +65,10 @@ impl PrimalStep for Output {
             finished_exactly: !certified,
             clipped: 0,
         })
+    }
+
+    fn radius(&self) -> f64 {
+        self.radius
     }
 
     fn memory(&self) -> &[f64] {

@@ -7,7 +7,7 @@ use dzoa::baselines::{
     projected_gradient, ps_admm, pvp, r_admm,
 };
 use dzoa::graph::Topology;
-use dzoa::mechanism::Target;
+use dzoa::mechanism::{NoGuarantee, Target};
 use dzoa::prelude::*;
 use dzoa::privacy::calibrate::Schedule;
 use dzoa::privacy::{Accountant, Event, ExactGaussian, Ledger, Private};
@@ -267,6 +267,34 @@ fn every_plan_spends_its_budget_and_no_more() {
                 assert!(spent <= epsilon, "{}: {spent}", baseline.name());
                 assert!(spent > 0.99 * epsilon, "{}: {spent}", baseline.name());
             }
+        }
+    }
+}
+
+#[test]
+fn objective_perturbation_is_refused_where_its_solver_might_take_too_long() {
+    let (problem, graph) = problem(Arc::new(Logistic), Regularizer::None);
+    let spec = |ridge| Spec::ObjectivePerturbation(objective_perturbation::Settings { ridge });
+    let plan = |ridge| spec(ridge).build(&problem, &graph).events(&problem, 0, 1, &target(1e3));
+    // Known before any row is looked at; later, to give up would say something about the rows.
+    for ridge in [1e-12, 1e-9] {
+        let refused = plan(ridge).unwrap_err();
+        let public = matches!(refused, NoGuarantee::Steps { .. } | NoGuarantee::Tolerance { .. });
+        assert!(public, "{ridge:e}: {refused}");
+    }
+    // What is not refused ends, also where rounding would hide a tolerance of 1e-7 from the solver.
+    for ridge in [1e-6, 1e-2] {
+        let events: Arc<[Event]> = plan(ridge).unwrap().into();
+        for seed in 0..5 {
+            let releases = Releases {
+                events: vec![events.clone(); 5],
+                ledgers: Vec::new(),
+                average: Average::None,
+            };
+            let streams = Streams::from_seed(seed);
+            let baseline = spec(ridge).build(&problem, &graph);
+            let mut run = Lockstep::new(baseline, &problem, &graph, 1, releases, &streams);
+            assert_eq!(run.run(&mut ()), Status::Finished, "{ridge:e}");
         }
     }
 }

@@ -12,6 +12,7 @@
 
 pub mod accountant;
 pub mod audit;
+pub mod ball;
 pub mod calibrate;
 mod charge;
 mod event;

@@ -1,6 +1,7 @@
 //! From a private value to a release.
 
-use crate::noise::{noisy, noisy_laplace, noisy_spherical, spherical_laplace};
+use crate::ball;
+use crate::noise::{laplace_rounding, noisy, noisy_laplace, noisy_spherical, spherical_laplace};
 use crate::packed::{Packed, pack};
 use crate::{Charge, Digest, Event, Receipt};
 use rand::SeedableRng;
@@ -187,6 +188,17 @@ impl NoisyObjective {
         Ok((linear, Self { receipt, key: key.clone() }))
     }
 
+    /// How near the minimiser must be found on every data set; `None` where nothing is promised.
+    pub fn tolerance(&self) -> Option<f64> {
+        match self.receipt.event {
+            Event::ObjectivePerturbation { tolerance, output_scale, coordinates, .. } => {
+                let grid = laplace_rounding(output_scale, coordinates as usize);
+                Some(0.5 * (tolerance - grid) * (1.0 - 1e-12))
+            }
+            _ => None,
+        }
+    }
+
     /// Releases the minimiser, known to within the tolerance that was charged.
     pub fn finish(self, mut minimiser: Vec<f64>) -> Release {
         if let Event::ObjectivePerturbation { output_scale, .. } = self.receipt.event {
@@ -209,6 +221,12 @@ impl Release {
     /// The released values, shared.
     pub fn values(&self) -> &Arc<[f64]> {
         &self.0
+    }
+
+    /// The release moved into the ball of a public radius, if it lies outside: a function of the
+    /// release and of nothing else, so it costs nothing.
+    pub fn within(self, radius: f64) -> Self {
+        Self(ball::project(self.0, radius))
     }
 
     /// The release with a seal that binds it to the charge that paid for it: what a journal persists.

@@ -95,6 +95,8 @@ pub struct Trial {
     pub costs: Costs,
     /// Whether u_2 was raised.
     pub step_raised: bool,
+    /// Releases that were moved into the public ball.
+    pub moved_inside: u64,
     /// The rounds alone.
     pub elapsed: Duration,
     /// Rows that the mean model classifies as they are labelled, for classifiers.
@@ -200,6 +202,7 @@ impl Trial {
             objective: problem.value(&mean(&estimates)),
             costs: fleet.costs(),
             step_raised: fleet.agents().iter().any(Agent::step_raised),
+            moved_inside: fleet.agents().iter().map(Agent::moved_inside).sum(),
             elapsed,
             accuracy: accuracy(&problem, &mean(&estimates)),
             final_error: optimum.as_ref().and_then(|optimum| normalised_error(&estimates, optimum)),

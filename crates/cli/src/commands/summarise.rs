@@ -76,6 +76,7 @@ pub fn summarise(config: &Config, instances: &Instances, trials: &[Trial]) -> Su
         messages: trials.iter().map(|trial| trial.costs.messages).sum(),
         bytes: trials.iter().map(|trial| trial.costs.bytes).sum(),
         step_raised: trials.iter().any(|trial| trial.step_raised),
+        moved_inside: trials.iter().map(|trial| trial.moved_inside).sum(),
         seconds: trials.iter().map(|trial| trial.elapsed.as_secs_f64()).sum(),
         privacy: (0..graph.len())
             .map(|k| {

@@ -205,6 +205,7 @@ impl Outcome<'_> {
             messages,
             bytes: 8 * config.columns.len() as u64 * messages,
             step_raised: agents.iter().any(Agent::step_raised),
+            moved_inside: 0,
             seconds: self.seconds,
             privacy: (0..agents.len()).map(|k| self.entry(k)).collect(),
             config: config.given.clone(),

@@ -5,9 +5,10 @@ use dzoa_privacy::{BrokenSeal, Charge, Entry, Release, Sealed};
 use std::sync::Arc;
 use thiserror::Error;
 
-/// The largest norm of a vector between real agents. No scale of honest data comes near it, and sums of squares
-/// of what is below it stay finite. A simulation needs no such limit: it sees its agents leave the finite
-/// numbers by itself.
+/// The largest norm of a vector between real agents whose step has no radius of its own
+/// ([`PrimalStep::radius`](crate::admm::PrimalStep::radius)). No scale of honest data comes near
+/// it, and sums of squares of what is below it stay finite. A simulation needs no such limit: it
+/// sees its agents leave the finite numbers by itself.
 pub const LARGEST_NORM: f64 = 1e100;
 
 /// What a driver tells an agent.
@@ -159,7 +160,7 @@ pub enum ProtocolError {
         /// Its round.
         round: u64,
     },
-    /// So large that its square would not be finite in a sum.
+    /// Outside the ball that the sender would have moved it into.
     #[error("agent {from} sent a vector of norm {norm:e} in round {round}, more than {limit:e}")]
     HugeNorm {
         /// Who.
@@ -189,16 +190,4 @@ pub enum ProtocolError {
         /// The round.
         round: u64,
     },
-}
-
-/// The Euclidean norm, infinite where a square is not finite.
-pub(crate) fn norm(values: &[f64]) -> f64 {
-    // In lanes: one sum would wait for itself at every entry.
-    let (lanes, rest) = values.as_chunks::<8>();
-    let mut sums = [0.0; 8];
-    for lane in lanes {
-        sums.iter_mut().zip(lane).for_each(|(sum, value)| *sum += value * value);
-    }
-    let rest: f64 = rest.iter().map(|value| value * value).sum();
-    (sums.iter().sum::<f64>() + rest).sqrt()
 }

@@ -42,9 +42,10 @@ impl Agent {
         self.lag = rounds;
     }
 
-    /// Neither sends nor takes in vectors of a larger norm, such as [`super::LARGEST_NORM`].
+    /// Neither sends nor takes in vectors of a larger norm, such as [`super::LARGEST_NORM`]; a
+    /// smaller radius of the primal step stays.
     pub fn limit_norm(&mut self, largest: f64) {
-        self.largest_norm = largest;
+        self.largest_norm = self.largest_norm.min(largest);
     }
 
     /// How to go on with fewer neighbours.

@@ -3,6 +3,7 @@
 use super::Holder;
 use super::plan::{Perturbed, gradient_sensitivity, pure};
 use crate::admm::{Admm, InnerFailure, LocalState};
+use crate::exact::least_distance;
 use crate::graph::Graph;
 use crate::mechanism::{NoGuarantee, Target};
 use crate::problem::Problem;
@@ -34,9 +35,14 @@ impl Consensus {
         let tau = (0..graph.len())
             .map(|k| {
                 let quadratic = admm.rho * states[k].neighbourhood(&admm) as f64;
-                // The gap of losses with kinks is resolved to about 1e-15 of the objective.
-                let least = (1e-13 / quadratic).sqrt().min(1e-3);
-                (TAU * problem.sample_weight(k) / quadratic).max(least)
+                let sample = problem.sample_weight(k);
+                let total = sample * problem.agents[k].count() as f64;
+                // Nobody is hostile here: what is exchanged stays near the origin. The noise is no
+                // data, and what it adds to the reach costs the solver time, not the promise.
+                let c1 = problem.loss.lipschitz().unwrap_or(1.0);
+                let reach = 0.5 * c1 * total / quadratic;
+                let least = least_distance(c1, (sample, total), quadratic, reach);
+                (TAU * sample / quadratic).max(least).max((1e-13 / quadratic).sqrt().min(1e-3))
             })
             .collect();
         Self { admm, states, neighbours, tau }

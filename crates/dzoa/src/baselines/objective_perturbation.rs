@@ -12,14 +12,24 @@
 use super::plan::{Perturbed, gradient, gradient_sensitivity, pure};
 use super::{Baseline, Holder, Needs, Part};
 use crate::admm::InnerFailure;
+use crate::exact::rounding::{gamma, length};
 use crate::mechanism::{NoGuarantee, Target};
 use crate::problem::Problem;
 use dzoa_privacy::{Event, NoiseKey, NoisyObjective, Receipt, Release};
 
-/// How near the minimiser is found.
+/// How near the minimiser is found, where rounding allows it.
 const TAU: f64 = 1e-7;
-/// Steps after which a problem without noise is given up; under a guarantee an abort would be a release.
+/// And the farthest that is worth to be released.
+const LARGEST_TAU: f64 = 1e-3;
+/// Steps after which a solve without a promise is given up, and that one with a promise may need at
+/// most: a plan that needs more is refused, and a solve that has begun goes on to its end, since an
+/// abort would be a release.
 const MOST_STEPS: usize = 2_000_000;
+/// A length of spherical Laplace noise of scale 1 that is exceeded with probability below 1e-30,
+/// whatever the data: Chernoff's bound for a sum of that many exponentials.
+fn longest_noise(coordinates: usize) -> f64 {
+    (2 * coordinates + 90) as f64
+}
 
 /// Settings.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,32 +59,51 @@ impl ObjectivePerturbation {
         })
     }
 
+    /// The public numbers of the descent.
+    fn course(&self, problem: &Problem) -> Course {
+        let agents = 0..self.agents;
+        let rows = |k: usize| problem.agents[k].count();
+        let total: f64 = agents.clone().map(|k| problem.sample_weight(k) * rows(k) as f64).sum();
+        Course {
+            // Rows lie in the unit ball.
+            smooth: total * problem.loss.smoothness().unwrap_or(1.0) + self.ridge,
+            ridge: self.ridge,
+            pull: total * problem.loss.lipschitz().unwrap_or(0.0),
+            terms: agents.map(rows).max().unwrap_or(0) + self.agents,
+            features: problem.dim(),
+        }
+    }
+
+    /// `sum_k scale_k sum_i loss'(x_i'w) x_i + ridge w + linear`
+    fn slope(&self, problem: &Problem, linear: &[f64], w: &[f64]) -> Vec<f64> {
+        let mut sum: Vec<f64> = w.iter().zip(linear).map(|(w, b)| self.ridge * w + b).collect();
+        for k in 0..self.agents {
+            let risk = problem.risk(k);
+            let part = gradient(&risk, None, w, risk.weight, None);
+            sum.iter_mut().zip(part).for_each(|(sum, part)| *sum += part);
+        }
+        sum
+    }
+
     /// Accelerated proximal gradient descent until strong convexity certifies the distance.
-    fn solve(&self, problem: &Problem, linear: &[f64]) -> Result<Vec<f64>, InnerFailure> {
+    /// Without a tolerance nothing is promised, and the search may be given up.
+    fn solve(
+        &self,
+        problem: &Problem,
+        linear: &[f64],
+        promised: Option<f64>,
+    ) -> Result<Vec<f64>, InnerFailure> {
         let penalty = problem.penalty(problem.eta);
-        let slope = |w: &[f64]| {
-            let mut sum: Vec<f64> = w.iter().zip(linear).map(|(w, b)| self.ridge * w + b).collect();
-            for k in 0..self.agents {
-                let risk = problem.risk(k);
-                let part = gradient(&risk, None, w, risk.weight, None);
-                sum.iter_mut().zip(part).for_each(|(sum, part)| *sum += part);
-            }
-            sum
-        };
-        let curvature: f64 = (0..self.agents)
-            .map(|k| problem.sample_weight(k) * problem.agents[k].count() as f64)
-            .sum();
-        // Rows lie in the unit ball.
-        let smooth = curvature * problem.loss.smoothness().unwrap_or(1.0) + self.ridge;
-        let ratio = (self.ridge / smooth).sqrt();
-        let momentum = (1.0 - ratio) / (1.0 + ratio);
+        let course = self.course(problem);
+        let (smooth, momentum) = (course.smooth, course.momentum());
+        let most = if promised.is_some() { usize::MAX } else { MOST_STEPS };
         let (mut w, mut y) = (vec![0.0; linear.len()], vec![0.0; linear.len()]);
-        for step in 0..MOST_STEPS {
-            let at_y = slope(&y);
+        for step in 0..most {
+            let at_y = self.slope(problem, linear, &y);
             let mut next: Vec<f64> = y.iter().zip(&at_y).map(|(y, g)| y - g / smooth).collect();
             penalty.prox(&mut next, 1.0 / smooth);
             // A subgradient at `next`: its norm over the ridge bounds the distance to the minimiser.
-            let at_next = slope(&next);
+            let at_next = self.slope(problem, linear, &next);
             let left: f64 = (0..next.len())
                 .map(|p| (smooth * (y[p] - next[p]) + at_next[p] - at_y[p]).powi(2))
                 .sum::<f64>()
@@ -82,7 +111,11 @@ impl ObjectivePerturbation {
             if left.is_nan() {
                 return Err(InnerFailure::NonFinite { step });
             }
-            if left <= TAU * self.ridge {
+            let rounding = match promised {
+                Some(_) => course.rounding(length(linear), length(&y) + length(&next)),
+                None => 0.0,
+            };
+            if left + rounding <= promised.unwrap_or(TAU) * self.ridge {
                 return Ok(next);
             }
             for p in 0..w.len() {
@@ -91,6 +124,57 @@ impl ObjectivePerturbation {
             w = next;
         }
         Err(InnerFailure::NotCertified { distance: f64::INFINITY })
+    }
+}
+
+/// What the descent depends on: all of it public.
+struct Course {
+    /// The objective's smoothness and strong convexity.
+    smooth: f64,
+    ridge: f64,
+    /// A bound on the gradient of all losses together, and on their values at the origin (targets
+    /// are at most 1).
+    pull: f64,
+    /// The most numbers that are added up to one.
+    terms: usize,
+    features: usize,
+}
+
+impl Course {
+    /// `sqrt(ridge/smooth)`
+    fn rate(&self) -> f64 {
+        (self.ridge / self.smooth).sqrt()
+    }
+
+    fn momentum(&self) -> f64 {
+        (1.0 - self.rate()) / (1.0 + self.rate())
+    }
+
+    /// How far rounding can take the computed subgradient from the true one, for a linear term of
+    /// this norm and points whose norms add up to `points`: that of two sums over the rows, of the
+    /// predictions in them, and of the prox.
+    fn rounding(&self, linear: f64, points: f64) -> f64 {
+        let sums = gamma(self.terms + 8) * 2.0 * self.pull;
+        sums + gamma(self.features + 16) * (self.smooth * points + linear)
+    }
+
+    /// How near the minimiser can be found on every data set, for linear terms up to this norm;
+    /// half of it is rounding. The losses are not negative, so that a minimiser's norm is at most
+    /// `sqrt(2 pull/ridge) + 2 linear/ridge`.
+    fn tolerance(&self, linear: f64) -> f64 {
+        let reach = (2.0 * self.pull / self.ridge).sqrt() + 2.0 * linear / self.ridge;
+        TAU.max(2.0 * self.rounding(linear, 2.5 * reach) / self.ridge)
+    }
+
+    /// Steps after which a solve has ended on every data set.
+    ///
+    /// With g the gradient's norm at the origin, the objective is after t steps within
+    /// `(1 - rate)^t g^2/ridge` of its minimum (Beck 2017, theorem 10.42). So the subgradient is at
+    /// most `12 smooth g/ridge exp(-rate (t - 1)/2)`, and half of the tolerance is left for it.
+    fn steps(&self, linear: f64, tolerance: f64) -> f64 {
+        let shrink =
+            24.0 * self.smooth * (self.pull + linear) / (tolerance * self.ridge * self.ridge);
+        2.0 + 2.0 * shrink.ln().max(0.0) / self.rate()
     }
 }
 
@@ -120,15 +204,26 @@ impl Baseline for ObjectivePerturbation {
         let c3 = problem.loss.smoothness().ok_or(NoGuarantee::NotSmooth(problem.loss.name()))?;
         let weight = (0..self.agents).map(|k| problem.sample_weight(k)).fold(0.0, f64::max);
         let gradient = self.largest(problem, target)?;
+        let (course, dim) = (self.course(problem), problem.dim());
         pure(&[1.0], target, |_, epsilon| {
-            Perturbed {
+            let perturbed = Perturbed {
                 gradient,
                 curvature: c3 * weight / self.ridge,
                 rows: target.rows_per_person,
                 tau: TAU,
-                dim: problem.dim(),
+                dim,
+            };
+            // How far the noise may throw the minimiser decides how near it can be found.
+            let longest = longest_noise(dim) * perturbed.scale(epsilon)?;
+            let tau = course.tolerance(longest);
+            if tau > LARGEST_TAU {
+                return Err(NoGuarantee::Tolerance { tolerance: LARGEST_TAU, least: tau });
             }
-            .event(epsilon)
+            let steps = course.steps(longest, tau);
+            if steps > MOST_STEPS as f64 {
+                return Err(NoGuarantee::Steps { steps, most: MOST_STEPS });
+            }
+            Perturbed { tau, ..perturbed }.event(epsilon)
         })
     }
 
@@ -148,7 +243,7 @@ impl Baseline for ObjectivePerturbation {
         noise: &NoiseKey,
     ) -> Result<Release, InnerFailure> {
         let (linear, token) = NoisyObjective::new(receipt, self.w.len(), noise)?;
-        let minimiser = self.solve(&holder.problem, &linear)?;
+        let minimiser = self.solve(&holder.problem, &linear, token.tolerance())?;
         Ok(token.finish(minimiser))
     }
 

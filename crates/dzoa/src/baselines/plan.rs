@@ -127,19 +127,28 @@ pub struct Perturbed {
 }
 
 impl Perturbed {
-    /// The event of one release that costs this epsilon; refused where the Hessian alone costs more.
-    pub fn event(&self, epsilon: f64) -> Result<Event, NoGuarantee> {
-        let log_determinant = self.rows as f64 * self.curvature.ln_1p() * (1.0 + 1e-12);
-        let hide = SHARE_OF_TOLERANCE * epsilon;
-        let left = epsilon - hide - log_determinant;
-        let output_scale = 2.0 * self.tau / hide;
+    fn log_determinant(&self) -> f64 {
+        self.rows as f64 * self.curvature.ln_1p() * (1.0 + 1e-12)
+    }
+
+    /// The noise in the objective, for a release that costs this epsilon; refused where the Hessian
+    /// alone costs more.
+    pub fn scale(&self, epsilon: f64) -> Result<f64, NoGuarantee> {
+        let left = epsilon - SHARE_OF_TOLERANCE * epsilon - self.log_determinant();
         if left <= 0.0 {
-            return Err(NoGuarantee::Hessian { epsilon, costs: log_determinant });
+            return Err(NoGuarantee::Hessian { epsilon, costs: self.log_determinant() });
         }
+        Ok(self.gradient / left)
+    }
+
+    /// The event of one release that costs this epsilon; refused where the Hessian alone costs
+    /// more.
+    pub fn event(&self, epsilon: f64) -> Result<Event, NoGuarantee> {
+        let output_scale = 2.0 * self.tau / (SHARE_OF_TOLERANCE * epsilon);
         Ok(Event::ObjectivePerturbation {
             gradient: self.gradient,
-            scale: self.gradient / left,
-            log_determinant,
+            scale: self.scale(epsilon)?,
+            log_determinant: self.log_determinant(),
             tolerance: 2.0 * self.tau + noise::laplace_rounding(output_scale, self.dim),
             output_scale,
             coordinates: self.dim as u64,

@@ -146,6 +146,7 @@ impl Results<'_> {
             messages: agent.sent(),
             bytes: 8 * instances.columns.len() as u64 * agent.sent(),
             step_raised: agent.step_raised(),
+            moved_inside: agent.moved_inside(),
             seconds: elapsed.as_secs_f64(),
             privacy: vec![privacy_entry(config, &about, releases)],
             config: config.given.clone(),

@@ -316,7 +316,8 @@ impl Loss for Logistic {
         // quotients go through ln_1p; far apart their logarithms are subtracted, which no underflow spoils.
         let p = (-y * a).clamp(0.0, 1.0);
         let (s, not_s) = (sigmoid(-y * z), sigmoid(y * z));
-        let excess = p - s;
+        // From the end that is nearer: at the other one the digits of the difference are gone.
+        let excess = if s > 0.5 { not_s - (1.0 - p) } else { p - s };
         // -softplus(margin) is the logarithm of s: costly, and rarely needed.
         let term = |p: f64, excess: f64, s: f64, margin: f64| {
             if p == 0.0 {
