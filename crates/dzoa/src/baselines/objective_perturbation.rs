@@ -10,9 +10,9 @@
 //! a centralised baseline. The noise comes from the proof at [`dzoa_privacy::NoisyObjective`].
 
 use super::plan::{Perturbed, gradient, gradient_sensitivity, pure};
-use super::{Baseline, Holder, Needs, Part};
+use super::{Baseline, Derivatives, Holder, Needs, Part};
 use crate::admm::InnerFailure;
-use crate::mechanism::{NoGuarantee, Target};
+use crate::mechanism::{self, NoGuarantee, Target};
 use crate::problem::Problem;
 use dzoa_privacy::{Event, NoisyObjective, Receipt, Release};
 use rand::rngs::ChaCha20Rng;
@@ -43,13 +43,6 @@ impl ObjectivePerturbation {
         Self { ridge: settings.ridge, agents, w }
     }
 
-    /// The largest gradient sensitivity over the agents: the noise is one vector for all of them.
-    fn largest(&self, problem: &Problem, target: &Target) -> Result<f64, NoGuarantee> {
-        (0..self.agents).try_fold(0.0, |largest: f64, k| {
-            Ok(largest.max(gradient_sensitivity(problem, k, None, target)?))
-        })
-    }
-
     /// Accelerated proximal gradient descent until strong convexity certifies the distance.
     fn solve(&self, problem: &Problem, linear: &[f64]) -> Result<Vec<f64>, InnerFailure> {
         let penalty = problem.penalty(problem.eta);
@@ -63,9 +56,15 @@ impl ObjectivePerturbation {
             sum
         };
         let curvature: f64 = (0..self.agents)
-            .map(|k| problem.sample_weight(k) * problem.agents[k].count() as f64)
+            .map(|k| {
+                let rows = &problem.agents[k].rows;
+                // Under a guarantee there is a public bound; without one the rows themselves may say.
+                let longest = rows
+                    .norm_bound()
+                    .unwrap_or_else(|| (0..rows.count()).map(|i| rows.norm(i)).fold(0.0, f64::max));
+                problem.sample_weight(k) * rows.count() as f64 * longest * longest
+            })
             .sum();
-        // Rows lie in the unit ball.
         let smooth = curvature * problem.loss.smoothness().unwrap_or(1.0) + self.ridge;
         let ratio = (self.ridge / smooth).sqrt();
         let momentum = (1.0 - ratio) / (1.0 + ratio);
@@ -118,13 +117,16 @@ impl Baseline for ObjectivePerturbation {
         _rounds: u64,
         target: &Target,
     ) -> Result<Vec<Event>, NoGuarantee> {
-        let c3 = problem.loss.smoothness().ok_or(NoGuarantee::NotSmooth(problem.loss.name()))?;
-        let weight = (0..self.agents).map(|k| problem.sample_weight(k)).fold(0.0, f64::max);
-        let gradient = self.largest(problem, target)?;
+        let largest = |of: &dyn Fn(usize) -> Result<f64, NoGuarantee>| {
+            (0..self.agents).try_fold(0.0, |most: f64, k| Ok(most.max(of(k)?)))
+        };
+        // The noise is one vector for all agents: it must do for the one whose rows weigh most.
+        let curvature = largest(&|k| Ok(mechanism::c3(problem, k)? * problem.sample_weight(k)))?;
+        let gradient = largest(&|k| gradient_sensitivity(problem, k, None, target))?;
         pure(&[1.0], target, |_, epsilon| {
             Perturbed {
                 gradient,
-                curvature: c3 * weight / self.ridge,
+                curvature: curvature / self.ridge,
                 rows: target.rows_per_person,
                 tau: TAU,
                 dim: problem.dim(),
@@ -151,6 +153,13 @@ impl Baseline for ObjectivePerturbation {
         let (linear, token) = NoisyObjective::new(receipt, self.w.len(), noise)?;
         let minimiser = self.solve(&holder.problem, &linear)?;
         Ok(token.finish(minimiser, noise))
+    }
+
+    fn perturbed(&self, _round: u64, holder: &Holder, at: &[f64]) -> Option<Derivatives> {
+        let mut found = Derivatives::of_forces(at, &vec![0.0; at.len()], 0.5 * self.ridge);
+        (0..self.agents).for_each(|k| found.add_risk(&holder.problem.risk(k), at));
+        found.add_penalty(&holder.problem.penalty(holder.problem.eta), at);
+        Some(found)
     }
 
     fn absorb(&mut self, _round: u64, releases: &[Release]) {
