@@ -99,7 +99,6 @@ pub fn promise(
     neighbourhood: usize,
     k: usize,
 ) -> Result<Promise> {
-    let unit_ball = config.schema.as_ref().is_none_or(|schema| schema.rows_in_unit_ball());
     let rounds = config.algorithm.admm.rounds;
     let plain = |event| Promise {
         sensitivity: 0.0,
@@ -113,10 +112,6 @@ pub fn promise(
             Ok(plain(Event::Nominal { epsilon: *epsilon, delta: *delta }))
         }
         Mechanism::None => Ok(plain(Event::Unprotected)),
-        Mechanism::Output { .. } if !unit_ball => Err(Error::input(
-            "`schema.rows_to_unit_ball` is false, but the mechanism `output` needs rows in the unit ball",
-        )
-        .hint("set it to true: the loss's c1 holds for rows of norm at most 1")),
         Mechanism::Output { target, tolerance } => {
             let rho = config.algorithm.admm.rho;
             let plan = plan_output(problem, k, (rho, neighbourhood), rounds, *tolerance, target)
@@ -134,12 +129,14 @@ pub fn promise(
         }
         Mechanism::Scalar { target, clip } => {
             let Solver::ZerothOrder { inner, .. } = &config.algorithm.solver else {
-                return Err(Error::input("the mechanism `scalar` needs algorithm.name = \"d-zoa\""));
+                return Err(Error::input(
+                    "the mechanism `scalar` needs algorithm.name = \"d-zoa\"",
+                ));
             };
             let looks = (inner.directions, inner.inner_steps);
             let samples = problem.agents[k].count();
-            let (sensitivity, events) =
-                plan_scalar(clip_of(*clip), looks, samples, rounds, target).map_err(|error| {
+            let (sensitivity, events) = plan_scalar(clip_of(*clip), looks, samples, rounds, target)
+                .map_err(|error| {
                     Error::input(format!("`privacy.mechanism` is `scalar`, but {error}"))
                         .hint("raise privacy.total_epsilon, or take fewer rounds and inner steps")
                 })?;
@@ -185,15 +182,6 @@ fn baseline_promise(
     let Solver::Baseline(options) = &config.algorithm.solver else {
         return Err(Error::run("a baseline's promise was asked of another algorithm"));
     };
-    if baseline.needs().known_c1
-        && config.schema.as_ref().is_some_and(|schema| !schema.rows_in_unit_ball())
-    {
-        return Err(Error::input(format!(
-            "`schema.rows_to_unit_ball` is false, but {} needs rows in the unit ball",
-            baseline.name()
-        ))
-        .hint("set it to true: the loss's c1 holds for rows of norm at most 1"));
-    }
     let events =
         baseline.events(problem, k, config.algorithm.admm.rounds, target).map_err(|error| {
             let hint = match error {
@@ -234,6 +222,9 @@ fn output_hint(error: &NoGuarantee) -> &'static str {
     match error {
         NoGuarantee::NoLipschitz(_) => {
             "for regression use loss = \"huber\" or \"absolute\"; or the mechanism `scalar`, which clips"
+        }
+        NoGuarantee::UnboundedRows(_) => {
+            "set schema.rows_to_unit_ball = true: the loss's c1 holds for rows of norm at most 1"
         }
         NoGuarantee::Tolerance { .. } => "raise privacy.tolerance, or algorithm.rho",
         NoGuarantee::Steps { .. } => "raise algorithm.options.ridge",

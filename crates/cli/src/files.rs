@@ -155,7 +155,7 @@ pub fn describe(summary: &Summary, out: &Path) -> String {
     if summary.privacy.first().is_some_and(|entry| entry.c1_holds == Some(false)) {
         let _ = writeln!(
             text,
-            "  Lemma 3 is taken with c1 = 1, as in the paper; the {} loss has no such bound.",
+            "  Lemma 3 is taken with a c1 that does not hold for the {} loss on these rows.",
             summary.loss
         );
     }

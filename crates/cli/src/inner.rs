@@ -15,20 +15,17 @@ use rayon::prelude::*;
 /// Repetitions of an inner loop at frozen inputs when its noise is measured.
 pub const REPLICATES: u64 = 64;
 
-/// c1 for Lemma 3, and whether it is true. The paper takes 1 for the squared loss, which has none.
-pub fn c1(loss: &dyn Loss) -> (f64, bool) {
-    loss.lipschitz().map_or((1.0, false), |c1| (c1, true))
+/// c1 for Lemma 3, and whether it is true. The paper takes 1 for the squared loss, which has none; and rows
+/// that nothing keeps in the unit ball have none, either.
+pub fn c1(config: &Config) -> (f64, bool) {
+    let bounded = config.schema.as_ref().is_none_or(|schema| schema.rows_in_unit_ball());
+    config.problem.loss.lipschitz().map_or((1.0, false), |c1| (c1, bounded))
 }
 
 /// Lemma 3 at one agent.
 fn sensitivity(config: &Config, problem: &Problem, neighbourhood: usize, k: usize) -> f64 {
     let rho = config.algorithm.admm.rho;
-    calibrate::lemma3_sensitivity(
-        c1(&*problem.loss).0,
-        rho,
-        neighbourhood,
-        problem.agents[k].count(),
-    )
+    calibrate::lemma3_sensitivity(c1(config).0, rho, neighbourhood, problem.agents[k].count())
 }
 
 /// The inner loop of every agent; empty for the exact solver.

@@ -58,6 +58,7 @@ pub mod stopping;
 pub mod streams;
 pub mod theory;
 pub mod trace;
+pub mod worst_case;
 pub mod zeroth_order;
 
 pub use dzoa_privacy as privacy;

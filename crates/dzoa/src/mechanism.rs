@@ -71,6 +71,11 @@ pub enum NoGuarantee {
     /// The loss has no c1.
     #[error("the {0} loss has an unbounded gradient: no sensitivity exists")]
     NoLipschitz(&'static str),
+    /// No public bound on the rows' norms.
+    #[error(
+        "nothing bounds the rows' norms, and the {0} loss's gradient grows with them: no sensitivity exists"
+    )]
+    UnboundedRows(&'static str),
     /// The loss has kinks where a proof needs a second derivative.
     #[error("the {0} loss has kinks, and the proof needs a bounded second derivative")]
     NotSmooth(&'static str),
@@ -127,6 +132,28 @@ pub fn radius(c1: f64, scale: Scale, rho: f64, rounds: u64) -> f64 {
     1024.0 * (rounds + 1) as f64 * c1 * total / rho
 }
 
+/// c1 at agent k: how long the gradient of one sample's loss can be, for every `b` and every row that
+/// could be one of its rows. The loss bounds the slope, and the rows' public bound the rest.
+#[doc(alias = "Assumption 3")]
+pub fn c1(problem: &Problem, k: usize) -> Result<f64, NoGuarantee> {
+    let name = problem.loss.name();
+    let slope = problem.loss.lipschitz().ok_or(NoGuarantee::NoLipschitz(name))?;
+    Ok(slope * longest_row(problem, k)?)
+}
+
+/// c3 at agent k: how large the second derivative of one sample's loss can be in any direction.
+pub fn c3(problem: &Problem, k: usize) -> Result<f64, NoGuarantee> {
+    let curvature = problem.loss.smoothness().ok_or(NoGuarantee::NotSmooth(problem.loss.name()))?;
+    Ok(curvature * longest_row(problem, k)?.powi(2))
+}
+
+/// The rows' public bound, and what rounding adds where rows were cut to it.
+fn longest_row(problem: &Problem, k: usize) -> Result<f64, NoGuarantee> {
+    let rows = &problem.agents[k].rows;
+    let bound = rows.norm_bound().ok_or(NoGuarantee::UnboundedRows(problem.loss.name()))?;
+    Ok(bound * (1.0 + (rows.width() + 8) as f64 * f64::EPSILON))
+}
+
 /// The promise of the mechanism `output` at one agent.
 #[derive(Clone, Debug)]
 pub struct OutputPlan {
@@ -149,8 +176,7 @@ pub fn plan_output(
     tolerance: Option<f64>,
     target: &Target,
 ) -> Result<OutputPlan, NoGuarantee> {
-    let loss = &problem.loss;
-    let c1 = loss.lipschitz().ok_or(NoGuarantee::NoLipschitz(loss.name()))?;
+    let c1 = c1(problem, k)?;
     let samples = match problem.scale {
         Scale::Mean => problem.agents[k].count(),
         // A sum weighs every sample N_k times as much.

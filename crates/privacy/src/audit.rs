@@ -3,7 +3,12 @@
 //! An attacker who sees releases computes a score. If a mechanism is `(epsilon, delta)`-DP, then for any
 //! threshold `P[score > t | D'] <= e^epsilon P[score > t | D] + delta`, and the same with the data sets
 //! exchanged. So frequencies of scores give a lower bound on epsilon: a threshold is chosen on one
-//! half of the trials, and tested on the other with Clopper-Pearson bounds.
+//! half of the trials, and tested on the other with Clopper-Pearson bounds. That assumes nothing.
+//! [`separation`] assumes that scores are Gaussian, and proves far more where they are.
+
+mod separation;
+
+pub use separation::{Separation, separation};
 
 use statrs::function::beta::inv_beta_reg;
 
@@ -59,7 +64,7 @@ pub fn test(scores: Scores<'_>, delta: f64, confidence: f64) -> Finding {
     Finding {
         epsilon_lower_bound: bound(&tested, threshold, above, delta, error).max(0.0),
         largest_provable_epsilon: provable(trials, delta, error).max(0.0),
-        mu_estimate: separation(&scores),
+        mu_estimate: mu_estimate(&scores),
         threshold,
     }
 }
@@ -114,7 +119,7 @@ pub fn clopper_pearson_upper(successes: usize, trials: usize, error: f64) -> f64
 }
 
 /// Difference of the means over the pooled standard deviation.
-fn separation(scores: &Scores<'_>) -> f64 {
+fn mu_estimate(scores: &Scores<'_>) -> f64 {
     let moments = |scores: &[f64]| {
         let n = scores.len().max(1) as f64;
         let mean = scores.iter().sum::<f64>() / n;
@@ -133,7 +138,7 @@ mod tests {
     use rand::{RngExt, SeedableRng};
 
     /// Normal scores with separation mu, by summing uniforms (good to the second digit of tails).
-    fn normals(shift: f64, count: usize, seed: u64) -> Vec<f64> {
+    pub(super) fn normals(shift: f64, count: usize, seed: u64) -> Vec<f64> {
         let mut rng = StdRng::seed_from_u64(seed);
         let mut normal = || (0..12).map(|_| rng.random::<f64>()).sum::<f64>() - 6.0;
         (0..count).map(|_| shift + normal()).collect()

@@ -116,7 +116,7 @@ pub fn privacy_entry(config: &Config, about: &About<'_>, rounds: u64) -> Privacy
     // What the claim would cost if the noise were there, as perfect as Theorem 1 wants it.
     let multiplier = calibrate::theorem1_noise_multiplier(epsilon, delta);
     let mu = (rounds as f64).sqrt() / multiplier;
-    let (c1, c1_holds) = c1(&*config.problem.loss);
+    let (c1, c1_holds) = c1(config);
     let noise = about.noise;
     let measured = noise.and_then(|noise| noise.measured);
     PrivacyEntry {
@@ -159,7 +159,7 @@ fn exact_entry(
     let (c1, c1_holds) = match config.privacy.mechanism {
         // Other algorithms may clip; their sensitivity says it all.
         Mechanism::Output { .. } if !matches!(config.algorithm.solver, Solver::Baseline(_)) => {
-            let (c1, holds) = c1(&*config.problem.loss);
+            let (c1, holds) = c1(config);
             (Some(c1), Some(holds))
         }
         _ => (None, None),

@@ -1,11 +1,11 @@
 //! The recursion that the decentralised baselines share: consensus ADMM on public vectors.
 
-use super::Holder;
 use super::plan::{Perturbed, gradient_sensitivity, pure};
+use super::{Derivatives, Holder};
 use crate::admm::{Admm, InnerFailure, LocalState};
 use crate::exact::least_distance;
 use crate::graph::Graph;
-use crate::mechanism::{NoGuarantee, Target};
+use crate::mechanism::{self, NoGuarantee, Target};
 use crate::problem::Problem;
 use dzoa_privacy::calibrate::lemma3_sensitivity;
 use dzoa_privacy::{Event, NoiseKey, NoisyObjective, Receipt, Release};
@@ -81,6 +81,16 @@ impl Consensus {
         Ok(token.finish(minimiser))
     }
 
+    /// `F_k` at a point: what a random linear term was added to.
+    pub fn perturbed(&self, rho: f64, holder: &Holder, at: &[f64]) -> Derivatives {
+        let admm = Admm { rho, ..self.admm };
+        let (linear, quadratic) = self.states[holder.k].forces(&admm);
+        let mut found = Derivatives::of_forces(at, &linear, quadratic);
+        found.add_risk(&holder.risk, at);
+        found.add_penalty(&holder.objective.penalty, at);
+        found
+    }
+
     /// What consensus adds to `f_k`: public.
     pub fn forces(&self, k: usize) -> (Vec<f64>, f64) {
         self.states[k].forces(&self.admm)
@@ -114,7 +124,7 @@ impl Consensus {
         k: usize,
         target: &Target,
     ) -> Result<f64, NoGuarantee> {
-        let c1 = super::plan::c1(problem, None)?;
+        let c1 = mechanism::c1(problem, k)?;
         // Lemma 3 divides by the number of rows: the inverse of a row's weight.
         let samples = (1.0 / problem.sample_weight(k)).round() as usize;
         let near = self.states[k].neighbourhood(&self.admm);
@@ -130,7 +140,7 @@ impl Consensus {
         rhos: &[f64],
         target: &Target,
     ) -> Result<Vec<Event>, NoGuarantee> {
-        let c3 = problem.loss.smoothness().ok_or(NoGuarantee::NotSmooth(problem.loss.name()))?;
+        let c3 = mechanism::c3(problem, k)?;
         let gradient = gradient_sensitivity(problem, k, None, target)?;
         let near = self.states[k].neighbourhood(&self.admm) as f64;
         let shares = vec![1.0 / rhos.len() as f64; rhos.len()];

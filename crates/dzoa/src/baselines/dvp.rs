@@ -10,7 +10,7 @@
 //! with the penalty's `2 rho |N_k|` as strong convexity. Pure epsilon, summed over rounds.
 
 use super::consensus::{Consensus, vectors};
-use super::{Baseline, Holder, Needs};
+use super::{Baseline, Derivatives, Holder, Needs};
 use crate::admm::{Admm, InnerFailure};
 use crate::graph::Graph;
 use crate::mechanism::{NoGuarantee, Target};
@@ -71,6 +71,10 @@ impl Baseline for Dvp {
         noise: &NoiseKey,
     ) -> Result<Release, InnerFailure> {
         self.consensus.look_perturbed(self.consensus.admm.rho, holder, receipt, noise)
+    }
+
+    fn perturbed(&self, _round: u64, holder: &Holder, at: &[f64]) -> Option<Derivatives> {
+        Some(self.consensus.perturbed(self.consensus.admm.rho, holder, at))
     }
 
     fn absorb(&mut self, _round: u64, releases: &[Release]) {

@@ -13,7 +13,7 @@
 //! Pure epsilon, summed over rounds.
 
 use super::consensus::{Consensus, vectors};
-use super::{Baseline, Holder, Needs};
+use super::{Baseline, Derivatives, Holder, Needs};
 use crate::admm::{Admm, InnerFailure};
 use crate::graph::Graph;
 use crate::mechanism::{NoGuarantee, Target};
@@ -84,6 +84,10 @@ impl Baseline for MAdmm {
         noise: &NoiseKey,
     ) -> Result<Release, InnerFailure> {
         self.consensus.look_perturbed(self.penalty(round), holder, receipt, noise)
+    }
+
+    fn perturbed(&self, round: u64, holder: &Holder, at: &[f64]) -> Option<Derivatives> {
+        Some(self.consensus.perturbed(self.penalty(round), holder, at))
     }
 
     fn absorb(&mut self, _round: u64, releases: &[Release]) {

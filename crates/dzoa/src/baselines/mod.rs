@@ -9,6 +9,7 @@
 //! docs/algorithms/ has the update equations, the sources and the proofs.
 
 mod consensus;
+mod derivatives;
 pub mod dp_admm;
 pub mod dp_gd;
 pub mod dvp;
@@ -22,6 +23,7 @@ pub mod ps_admm;
 pub mod pvp;
 pub mod r_admm;
 
+pub use derivatives::Derivatives;
 pub use lockstep::Lockstep;
 
 use crate::admm::InnerFailure;
@@ -74,6 +76,12 @@ pub trait Baseline: Send + Sync {
         receipt: Receipt,
         noise: &NoiseKey,
     ) -> Result<Release, InnerFailure>;
+
+    /// For algorithms that release the minimiser of an objective with a random linear term: that objective
+    /// without the term, at a point. What an attacker computes to score a release.
+    fn perturbed(&self, _round: u64, _holder: &Holder, _at: &[f64]) -> Option<Derivatives> {
+        None
+    }
 
     /// The rest of the round, from the releases of those who released (in the order of the agents).
     fn absorb(&mut self, round: u64, releases: &[Release]);

@@ -10,10 +10,10 @@
 //! a centralised baseline. The noise comes from the proof at [`dzoa_privacy::NoisyObjective`].
 
 use super::plan::{Perturbed, gradient, gradient_sensitivity, pure};
-use super::{Baseline, Holder, Needs, Part};
+use super::{Baseline, Derivatives, Holder, Needs, Part};
 use crate::admm::InnerFailure;
 use crate::exact::rounding::{gamma, length};
-use crate::mechanism::{NoGuarantee, Target};
+use crate::mechanism::{self, NoGuarantee, Target};
 use crate::problem::Problem;
 use dzoa_privacy::{Event, NoiseKey, NoisyObjective, Receipt, Release};
 
@@ -52,24 +52,23 @@ impl ObjectivePerturbation {
         Self { ridge: settings.ridge, agents, w }
     }
 
-    /// The largest gradient sensitivity over the agents: the noise is one vector for all of them.
-    fn largest(&self, problem: &Problem, target: &Target) -> Result<f64, NoGuarantee> {
-        (0..self.agents).try_fold(0.0, |largest: f64, k| {
-            Ok(largest.max(gradient_sensitivity(problem, k, None, target)?))
-        })
-    }
-
     /// The public numbers of the descent.
     fn course(&self, problem: &Problem) -> Course {
-        let agents = 0..self.agents;
-        let rows = |k: usize| problem.agents[k].count();
-        let total: f64 = agents.clone().map(|k| problem.sample_weight(k) * rows(k) as f64).sum();
+        let rows = |k: usize| &problem.agents[k].rows;
+        // Under a guarantee there is a public bound; without one the rows themselves may say.
+        let measured = |k: usize| (0..rows(k).count()).map(|i| rows(k).norm(i)).fold(0.0, f64::max);
+        let longest = |k: usize| rows(k).norm_bound().unwrap_or_else(|| measured(k));
+        let (mut pull, mut curvature) = (0.0, 0.0);
+        for k in 0..self.agents {
+            let weight = problem.sample_weight(k) * rows(k).count() as f64;
+            pull += weight * longest(k);
+            curvature += weight * longest(k).powi(2);
+        }
         Course {
-            // Rows lie in the unit ball.
-            smooth: total * problem.loss.smoothness().unwrap_or(1.0) + self.ridge,
+            smooth: curvature * problem.loss.smoothness().unwrap_or(1.0) + self.ridge,
             ridge: self.ridge,
-            pull: total * problem.loss.lipschitz().unwrap_or(0.0),
-            terms: agents.map(rows).max().unwrap_or(0) + self.agents,
+            pull: pull * problem.loss.lipschitz().unwrap_or(0.0),
+            terms: (0..self.agents).map(|k| rows(k).count()).max().unwrap_or(0) + self.agents,
             features: problem.dim(),
         }
     }
@@ -201,14 +200,17 @@ impl Baseline for ObjectivePerturbation {
         _rounds: u64,
         target: &Target,
     ) -> Result<Vec<Event>, NoGuarantee> {
-        let c3 = problem.loss.smoothness().ok_or(NoGuarantee::NotSmooth(problem.loss.name()))?;
-        let weight = (0..self.agents).map(|k| problem.sample_weight(k)).fold(0.0, f64::max);
-        let gradient = self.largest(problem, target)?;
+        let largest = |of: &dyn Fn(usize) -> Result<f64, NoGuarantee>| {
+            (0..self.agents).try_fold(0.0, |most: f64, k| Ok(most.max(of(k)?)))
+        };
+        // The noise is one vector for all agents: it must do for the one whose rows weigh most.
+        let curvature = largest(&|k| Ok(mechanism::c3(problem, k)? * problem.sample_weight(k)))?;
+        let gradient = largest(&|k| gradient_sensitivity(problem, k, None, target))?;
         let (course, dim) = (self.course(problem), problem.dim());
         pure(&[1.0], target, |_, epsilon| {
             let perturbed = Perturbed {
                 gradient,
-                curvature: c3 * weight / self.ridge,
+                curvature: curvature / self.ridge,
                 rows: target.rows_per_person,
                 tau: TAU,
                 dim,
@@ -245,6 +247,13 @@ impl Baseline for ObjectivePerturbation {
         let (linear, token) = NoisyObjective::new(receipt, self.w.len(), noise)?;
         let minimiser = self.solve(&holder.problem, &linear, token.tolerance())?;
         Ok(token.finish(minimiser))
+    }
+
+    fn perturbed(&self, _round: u64, holder: &Holder, at: &[f64]) -> Option<Derivatives> {
+        let mut found = Derivatives::of_forces(at, &vec![0.0; at.len()], 0.5 * self.ridge);
+        (0..self.agents).for_each(|k| found.add_risk(&holder.problem.risk(k), at));
+        found.add_penalty(&holder.problem.penalty(holder.problem.eta), at);
+        Some(found)
     }
 
     fn absorb(&mut self, _round: u64, releases: &[Release]) {

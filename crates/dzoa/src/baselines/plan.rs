@@ -1,6 +1,6 @@
 //! What the baselines share: gradients of bounded sensitivity, and from a target to events.
 
-use crate::mechanism::{NoGuarantee, Target};
+use crate::mechanism::{self, NoGuarantee, Target};
 use crate::problem::{EmpiricalRisk, Problem};
 use dzoa_privacy::calibrate::{Schedule, discrete_gaussian_events};
 use dzoa_privacy::{Accountant, Event, ExactGaussian, noise};
@@ -8,17 +8,18 @@ use dzoa_privacy::{Accountant, Event, ExactGaussian, noise};
 /// The share of an objective perturbation's epsilon that hides the solver's tolerance.
 const SHARE_OF_TOLERANCE: f64 = 0.02;
 
-/// c1: the loss's own, or what per-sample gradients are clipped to, whichever is less.
-pub fn c1(problem: &Problem, clip: Option<f64>) -> Result<f64, NoGuarantee> {
-    match (problem.loss.lipschitz(), clip) {
-        (Some(c1), Some(clip)) => Ok(c1.min(clip)),
-        (Some(c1), None) => Ok(c1),
-        (None, Some(clip)) => Ok(clip),
-        (None, None) => Err(NoGuarantee::NoLipschitz(problem.loss.name())),
+/// How long a per-sample gradient can be at agent k: what it is clipped to, or less where loss and rows
+/// have a smaller bound. Clipping lets rows of any length in, so the loss's slope alone says nothing.
+fn longest_gradient(problem: &Problem, k: usize, clip: Option<f64>) -> Result<f64, NoGuarantee> {
+    match (mechanism::c1(problem, k), clip) {
+        (Ok(c1), Some(clip)) => Ok(c1.min(clip)),
+        (Err(_), Some(clip)) => Ok(clip),
+        (c1, None) => c1,
     }
 }
 
-/// How far replacing one person's rows moves agent k's gradient: `2 c1 scale_k` a row.
+/// How far replacing one person's rows moves agent k's gradient: twice the longest per-sample gradient
+/// a row, weighted.
 pub fn gradient_sensitivity(
     problem: &Problem,
     k: usize,
@@ -29,7 +30,8 @@ pub fn gradient_sensitivity(
     // One replaced summand also changes how the others are rounded: at most this much, relatively.
     let rounding = samples * samples * (problem.dim() as f64).sqrt() * 2.0 * f64::EPSILON;
     let rows = target.rows_per_person as f64;
-    Ok(2.0 * c1(problem, clip)? * problem.sample_weight(k) * rows * (1.0 + rounding))
+    let longest = longest_gradient(problem, k, clip)?;
+    Ok(2.0 * longest * problem.sample_weight(k) * rows * (1.0 + rounding))
 }
 
 /// `scale sum_i loss'(x_i'w) x_i` over the given rows (all without a list), each summand clipped to norm
@@ -47,7 +49,7 @@ pub fn gradient(
         match clip {
             None => slope,
             Some(clip) => {
-                let norm = slope.abs() * samples.rows.norm_squared(i).sqrt();
+                let norm = slope.abs() * samples.rows.norm(i);
                 let kept = if norm > clip { slope * (clip / norm) } else { slope };
                 // What is no number cannot be clipped; a row may not poison the sum.
                 if kept.is_finite() { kept } else { 0.0 }

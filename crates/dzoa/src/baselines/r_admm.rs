@@ -12,7 +12,7 @@
 //! step it would reveal that solution.) The odd rounds are objective perturbation, as in [`super::dvp`].
 
 use super::consensus::{Consensus, vectors};
-use super::{Baseline, Holder, Needs, Part};
+use super::{Baseline, Derivatives, Holder, Needs, Part};
 use crate::admm::{Admm, InnerFailure};
 use crate::graph::Graph;
 use crate::mechanism::{NoGuarantee, Target};
@@ -105,6 +105,10 @@ impl Baseline for RAdmm {
         noise: &NoiseKey,
     ) -> Result<Release, InnerFailure> {
         self.consensus.look_perturbed(self.consensus.admm.rho, holder, receipt, noise)
+    }
+
+    fn perturbed(&self, _round: u64, holder: &Holder, at: &[f64]) -> Option<Derivatives> {
+        Some(self.consensus.perturbed(self.consensus.admm.rho, holder, at))
     }
 
     fn absorb(&mut self, round: u64, releases: &[Release]) {

@@ -47,10 +47,16 @@ pub enum DataError {
 
 /// A matrix of rows: dense (row-major) or compressed sparse rows. Nothing outside this file needs to
 /// know which.
+///
+/// Rows carry the bound on their norms that holds for *every* data set that could stand here: a
+/// sensitivity may rest on it, and only on it. Looking at the rows that are here would say something
+/// about them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rows {
     count: usize,
     width: usize,
+    /// What no row can be longer than, whatever the data; `None` where nothing limits them.
+    norm_bound: Option<f64>,
     storage: Storage,
 }
 
@@ -86,7 +92,8 @@ impl Rows {
         if let Some(at) = values.iter().position(|v| !v.is_finite()) {
             return Err(DataError::NonFinite { row: at / width });
         }
-        Ok(Self { count: values.len() / width, width, storage: Storage::Dense(values) })
+        let (count, storage) = (values.len() / width, Storage::Dense(values));
+        Ok(Self { count, width, norm_bound: None, storage })
     }
 
     /// Sparse rows, each a list of (column, value).
@@ -98,7 +105,8 @@ impl Rows {
             return Err(DataError::NoColumns);
         }
         let rows = Sparse::new(width, rows)?;
-        Ok(Self { count: rows.count(), width, storage: Storage::Sparse(rows) })
+        let (count, storage) = (rows.count(), Storage::Sparse(rows));
+        Ok(Self { count, width, norm_bound: None, storage })
     }
 
     /// Number of rows.
@@ -109,6 +117,19 @@ impl Rows {
     /// Number of columns.
     pub fn width(&self) -> usize {
         self.width
+    }
+
+    /// The public bound on the norm of any row that could stand here: 1 after
+    /// [`Rows::into_unit_ball`], none for rows as they came.
+    ///
+    /// ```
+    /// let rows = dzoa::problem::data::Rows::dense(2, vec![0.1, 0.2])?;
+    /// assert_eq!(rows.norm_bound(), None);
+    /// assert_eq!(rows.into_unit_ball().norm_bound(), Some(1.0));
+    /// # Ok::<(), dzoa::problem::data::DataError>(())
+    /// ```
+    pub fn norm_bound(&self) -> Option<f64> {
+        self.norm_bound
     }
 
     /// Whether the rows are stored sparse.
@@ -150,6 +171,22 @@ impl Rows {
         let mut sum = 0.0;
         self.visit(row, |_, value| sum += value * value);
         sum
+    }
+
+    /// `||x_row||`, also where the square of it is no number any more.
+    pub fn norm(&self, row: usize) -> f64 {
+        let square = self.norm_squared(row);
+        if square.is_normal() {
+            return square.sqrt();
+        }
+        let mut largest = 0.0_f64;
+        self.visit(row, |_, value| largest = largest.max(value.abs()));
+        if largest == 0.0 {
+            return 0.0;
+        }
+        let mut sum = 0.0;
+        self.visit(row, |_, value| sum += (value / largest).powi(2));
+        largest * sum.sqrt()
     }
 
     /// `out += X' weights`.
@@ -252,7 +289,7 @@ impl Rows {
             ),
             Storage::Sparse(sparse) => Storage::Sparse(sparse.select(rows)),
         };
-        Self { count: rows.len(), width: self.width, storage }
+        Self { count: rows.len(), storage, ..*self }
     }
 
     /// The same rows, stored dense. For tests and small problems: a9a must never be densified.
@@ -261,7 +298,7 @@ impl Rows {
         for row in 0..self.count {
             self.visit(row, |column, value| values[row * self.width + column] += value);
         }
-        Self { count: self.count, width: self.width, storage: Storage::Dense(values) }
+        Self { storage: Storage::Dense(values), ..*self }
     }
 
     /// The same rows, stored sparse.
@@ -275,7 +312,8 @@ impl Rows {
             });
             entries
         });
-        Self::sparse(self.width, rows).expect("the entries come from valid rows")
+        let sparse = Self::sparse(self.width, rows).expect("the entries come from valid rows");
+        Self { norm_bound: self.norm_bound, ..sparse }
     }
 
     /// Adds a constant column of ones at the end: before the rows are put into the unit ball, or
@@ -291,13 +329,15 @@ impl Rows {
             ),
             Storage::Sparse(rows) => Storage::Sparse(rows.with_column(self.width as u32, 1.0)),
         };
-        Self { count: self.count, width, storage }
+        // A row of norm r and the constant have norm sqrt(r^2 + 1).
+        let norm_bound = self.norm_bound.map(|bound| bound.hypot(1.0));
+        Self { count: self.count, width, norm_bound, storage }
     }
 
     /// Divides every row by `max(1, ||row||)`.
     pub fn into_unit_ball(mut self) -> Self {
         for row in 0..self.count {
-            let norm = self.norm_squared(row).sqrt();
+            let norm = self.norm(row);
             if norm > 1.0 {
                 let values = match &mut self.storage {
                     Storage::Dense(values) => &mut values[row * self.width..][..self.width],
@@ -306,6 +346,7 @@ impl Rows {
                 values.iter_mut().for_each(|value| *value /= norm);
             }
         }
+        self.norm_bound = Some(self.norm_bound.unwrap_or(1.0).min(1.0));
         self
     }
 }

@@ -74,9 +74,9 @@ pub trait Loss: Send + Sync + fmt::Debug {
         None
     }
 
-    /// The constant c1: a bound on the gradient's norm for rows of norm at most one, valid for every
-    /// `b`. `None` where there is none.
-    #[doc(alias = "Assumption 3")]
+    /// A bound on the slope, valid for every prediction and target; `None` where there is none. The
+    /// gradient of a sample is the slope times its row: a sensitivity needs [`crate::mechanism::c1`], which
+    /// asks for the bound on the rows, too.
     fn lipschitz(&self) -> Option<f64>;
 
     /// The targets it understands.

@@ -1,0 +1,304 @@
+//! The largest move: a deterministic audit of a claimed sensitivity.
+//!
+//! Every exact guarantee here rests on one number: replacing one person's rows moves an update without
+//! noise by at most so much. This module attacks the number. For one agent it builds neighbouring data sets
+//! and public states that push the update as far apart as it will go (saturated slopes, opposite rows, rows
+//! as long as nothing forbids), computes it on both, and returns the largest move beside the claim.
+//!
+//! It needs no noise and no statistics and takes milliseconds. It can refute a claim, not prove one.
+
+mod pairs;
+
+use crate::admm::{PrimalStep, RoundContext};
+use crate::baselines::{Baseline, Holder, Part};
+use crate::lagrangian::Lagrangian;
+use crate::problem::data::Samples;
+use crate::problem::{EmpiricalRisk, LocalObjective, PerSample, Probe, Problem};
+use crate::scalar::Scalar;
+use crate::streams::{Purpose, Streams};
+use crate::zeroth_order::Workspace;
+use dzoa_privacy::{Event, Ledger, NoiseKey, Private, Receipt, Release};
+use pairs::{Pair, pairs};
+use std::sync::Arc;
+
+/// How far out public vectors are put, along the diagonal: slopes of every loss saturate on the way.
+const STATES: [f64; 5] = [0.0, 5.0, 20.0, 400.0, 8000.0];
+/// What the attacker's own sums are off by, relatively: where it computes derivatives, the public part of the
+/// objective is large against one row's. An update is taken as it is, rounding and all.
+const OWN_ROUNDING: f64 = 1e-9;
+
+/// The largest move that was found, relative to what was claimed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LargestMove {
+    /// How far the update moved.
+    pub moved: f64,
+    /// How far it may, by the claim.
+    pub claimed: f64,
+    /// The round.
+    pub round: u64,
+    /// Which rows moved it.
+    pub pair: String,
+}
+
+impl LargestMove {
+    /// Whether no move was longer than the claim.
+    pub fn holds(&self) -> bool {
+        self.moved <= self.claimed
+    }
+
+    fn share(&self) -> f64 {
+        // A claim of 0 is broken by any move, and a move that is no number breaks any claim.
+        let share = if self.moved > 0.0 { self.moved / self.claimed } else { 0.0 };
+        if self.moved.is_nan() || share.is_nan() { f64::INFINITY } else { share }
+    }
+
+    fn larger(self, other: Option<Self>) -> Option<Self> {
+        match other {
+            Some(other) if other.share() >= self.share() => Some(other),
+            _ => Some(self),
+        }
+    }
+}
+
+/// Whose rows are replaced.
+#[derive(Clone, Copy, Debug)]
+pub struct Attacked<'a> {
+    /// Loss, weights, and what bounds the rows.
+    pub problem: &'a Problem,
+    /// The agent.
+    pub k: usize,
+    /// Rows that one person may have.
+    pub rows_per_person: usize,
+}
+
+/// The mechanism `output` at one agent: `step` makes its primal step for a data term, `quadratic` is
+/// `rho |N_k|`.
+pub fn of_output(
+    attacked: &Attacked<'_>,
+    event: &Event,
+    quadratic: f64,
+    step: impl Fn(EmpiricalRisk) -> Box<dyn PrimalStep>,
+) -> Option<LargestMove> {
+    let Attacked { problem, k, .. } = *attacked;
+    let (claimed, length) = claim(event)?;
+    let streams = Streams::from_seed(0);
+    let context = RoundContext { agent: "worst case", round: 1, streams: &streams };
+    let mut work = Workspace::default();
+    let penalty = problem.local(k).penalty;
+    let mut worst = None;
+    for state in states(problem.dim()) {
+        // All neighbours and the agent itself last released this point.
+        let linear: Vec<f64> = state.iter().map(|b| -2.0 * quadratic * b).collect();
+        let update = |samples: &Arc<Samples>| {
+            let risk = EmpiricalRisk { samples: samples.clone(), ..problem.risk(k) };
+            let data = Arc::new(risk.clone());
+            let objective = LocalObjective { data, penalty: penalty.clone() };
+            let lagrangian =
+                Lagrangian { objective: &objective, linear: linear.clone(), quadratic };
+            let done = step(risk).update(&lagrangian, &state, receipt(1)?, &context, &mut work);
+            Some(done.ok()?.release.to_vec())
+        };
+        let query = Query { attacked, claimed, length, round: 1 };
+        worst = query.largest(&state, update).into_iter().fold(worst, |w, m| m.larger(w));
+    }
+    worst
+}
+
+/// One look of the mechanism `scalar` at one agent: J clipped means.
+pub fn of_scalar(attacked: &Attacked<'_>, event: &Event, scalar: &Scalar) -> Option<LargestMove> {
+    let Attacked { problem, k, .. } = *attacked;
+    let (claimed, length) = claim(event)?;
+    let streams = Streams::from_seed(0);
+    let context = RoundContext { agent: "worst case", round: 1, streams: &streams };
+    let mut work = Workspace::default();
+    work.directions.resize(problem.dim(), scalar.inner.directions);
+    context.directions(Purpose::Directions, 1)(1, &mut work.directions);
+    let (u1, u2) = scalar.inner.smoothing_at(1, problem.dim());
+    let mut worst = None;
+    for state in states(problem.dim()) {
+        let update = |samples: &Arc<Samples>| {
+            let risk = EmpiricalRisk { samples: samples.clone(), ..problem.risk(k) };
+            let probe = Probe { point: &state, u1, u2, directions: &work.directions };
+            let mut means = vec![0.0; scalar.inner.directions];
+            risk.clipped_means(&probe, scalar.clip, &mut work.scratch, &mut means);
+            Some(means)
+        };
+        let query = Query { attacked, claimed, length, round: 1 };
+        worst = query.largest(&state, update).into_iter().fold(worst, |w, m| m.larger(w));
+    }
+    worst
+}
+
+/// A baseline at one agent, in its first look and its last: `fresh` makes it before its first round, `events`
+/// are those of its looks. Where the objective is perturbed, the moves are those of its gradient and of its
+/// log-determinant.
+pub fn of_baseline(
+    attacked: &Attacked<'_>,
+    events: &[Event],
+    rounds: u64,
+    fresh: impl Fn() -> Box<dyn Baseline>,
+) -> Option<LargestMove> {
+    let k = attacked.k;
+    let before = fresh();
+    let looks: Vec<u64> =
+        (1..=rounds).filter(|&round| before.part(round, k) != Part::Rests).collect();
+    let mut worst = None;
+    for look in [0, looks.len().checked_sub(1)?] {
+        let (round, event) = (looks[look], events[look.min(events.len() - 1)]);
+        // Some algorithms release points, others gradients that are subtracted: both ways out.
+        for state in states(attacked.problem.dim()).flat_map(|s| [s.clone(), negative(s)]) {
+            let mut baseline = fresh();
+            let agents = attacked.problem.agents.len();
+            let released: Option<Vec<Release>> =
+                (0..agents).map(|_| release(state.clone())).collect();
+            baseline.absorb(1, &released?);
+            for found in moves(attacked, &*baseline, round, &event) {
+                worst = found.larger(worst);
+            }
+        }
+    }
+    worst
+}
+
+/// The largest moves of one look of a baseline in the state it is in.
+fn moves(
+    attacked: &Attacked<'_>,
+    baseline: &dyn Baseline,
+    round: u64,
+    event: &Event,
+) -> Vec<LargestMove> {
+    let Attacked { problem, k, .. } = *attacked;
+    let point = baseline.estimate(k);
+    let holder = |samples: &Arc<Samples>| {
+        let mut agents = problem.agents.clone();
+        agents[k] = samples.clone();
+        Holder::new(&Problem { agents, ..problem.clone() }, k)
+    };
+    if let Event::ObjectivePerturbation { gradient, log_determinant, .. } = *event {
+        let at = |samples: &Arc<Samples>| baseline.perturbed(round, &holder(samples), &point);
+        let gradients = |samples: &Arc<Samples>| Some(at(samples)?.gradient);
+        let determinants = |samples: &Arc<Samples>| Some(vec![at(samples)?.log_determinant()?]);
+        let of = |claim: f64| {
+            let claimed = claim * (1.0 + OWN_ROUNDING);
+            Query { attacked, claimed, length: l2, round }
+        };
+        let first = of(gradient).largest(&point, gradients);
+        return first
+            .into_iter()
+            .chain(of(log_determinant).largest(&point, determinants))
+            .collect();
+    }
+    let Some((claimed, length)) = claim(event) else { return Vec::new() };
+    let update = |samples: &Arc<Samples>| {
+        let look = baseline.look(round, &mut holder(samples), receipt(round)?, &key());
+        Some(look.ok()?.to_vec())
+    };
+    Query { attacked, claimed, length, round }.largest(&point, update).into_iter().collect()
+}
+
+/// What is asked about one update.
+struct Query<'a> {
+    attacked: &'a Attacked<'a>,
+    claimed: f64,
+    /// The norm of the claim.
+    length: fn(&[f64]) -> f64,
+    round: u64,
+}
+
+impl Query<'_> {
+    /// The largest move over all pairs. An update that has no result on a data set is left out: it
+    /// releases nothing.
+    fn largest(
+        &self,
+        point: &[f64],
+        mut update: impl FnMut(&Arc<Samples>) -> Option<Vec<f64>>,
+    ) -> Option<LargestMove> {
+        let Attacked { problem, k, rows_per_person } = *self.attacked;
+        let last = problem.agents[k].count() - rows_per_person.min(problem.agents[k].count());
+        // An update on a batch does not see all rows: look for one that it sees.
+        let mut moves = (0..=last).map(|first| self.with_person_at(first, point, &mut update));
+        let unmoved = moves.next()?;
+        match unmoved {
+            Some(found) if found.moved != 0.0 => Some(found),
+            unmoved => moves.flatten().find(|found| found.moved != 0.0).or(unmoved),
+        }
+    }
+
+    /// The same where the replaced rows begin at this one.
+    fn with_person_at(
+        &self,
+        first: usize,
+        point: &[f64],
+        update: &mut impl FnMut(&Arc<Samples>) -> Option<Vec<f64>>,
+    ) -> Option<LargestMove> {
+        let Attacked { problem, k, rows_per_person } = *self.attacked;
+        let own = &problem.agents[k];
+        let person = (first, rows_per_person.min(own.count()));
+        let mut moved = |[one, other]: [Arc<Samples>; 2]| {
+            let (one, other) = (update(&one)?, update(&other)?);
+            let apart: Vec<f64> = one.iter().zip(&other).map(|(a, b)| a - b).collect();
+            Some((self.length)(&apart))
+        };
+        let away = point.iter().any(|b| *b != 0.0);
+        let mut worst = None;
+        for pair in &pairs(problem, k, point) {
+            // The agent's own rows only where no slope is saturated anyway.
+            let among = if away { None } else { pair.among(own, person) };
+            for sets in pair.alone(own, person).into_iter().chain(among) {
+                if let Some(moved) = moved(sets) {
+                    worst = self.found(moved, pair).larger(worst);
+                }
+            }
+        }
+        worst
+    }
+
+    fn found(&self, moved: f64, pair: &Pair) -> LargestMove {
+        let (claimed, round) = (self.claimed, self.round);
+        LargestMove { moved, claimed, round, pair: pair.description() }
+    }
+}
+
+/// The claimed sensitivity of an event and its norm; `None` where nothing is claimed.
+fn claim(event: &Event) -> Option<(f64, fn(&[f64]) -> f64)> {
+    match *event {
+        Event::DiscreteGaussian { sensitivity, .. } | Event::Gaussian { sensitivity, .. } => {
+            Some((sensitivity, l2))
+        }
+        Event::SphericalLaplace { sensitivity, .. } => Some((sensitivity, l2)),
+        Event::Laplace { sensitivity, .. } => Some((sensitivity, l1)),
+        _ => None,
+    }
+}
+
+fn l1(values: &[f64]) -> f64 {
+    values.iter().map(|v| v.abs()).sum()
+}
+
+fn l2(values: &[f64]) -> f64 {
+    values.iter().map(|v| v * v).sum::<f64>().sqrt()
+}
+
+/// Public vectors ever farther out along the diagonal.
+fn states(dim: usize) -> impl Iterator<Item = Vec<f64>> {
+    STATES.into_iter().map(move |length| vec![length / (dim as f64).sqrt(); dim])
+}
+
+fn negative(mut state: Vec<f64>) -> Vec<f64> {
+    state.iter_mut().for_each(|b| *b = -*b);
+    state
+}
+
+/// The way past the ledger for what an attacker computes itself, and never sends.
+fn receipt(round: u64) -> Option<Receipt> {
+    Ledger::default().charge(Event::Unprotected.query(round)).ok()
+}
+
+/// The same for every data set: an update that draws its batch draws the same one.
+fn key() -> NoiseKey {
+    Streams::from_seed(0).noise_key("worst case")
+}
+
+fn release(values: Vec<f64>) -> Option<Release> {
+    Private::new(values).release(receipt(0)?, &key()).ok()
+}
