@@ -146,7 +146,7 @@ pub fn promise(
 }
 
 /// The algorithm that d-zoa is compared with, where the config names one and keeps its assumptions.
-fn baseline(
+pub fn baseline(
     config: &Config,
     problem: &Problem,
     graph: &Graph,
@@ -265,7 +265,7 @@ pub fn primal_step(
 }
 
 /// The outer loop, and the estimate that is reported.
-fn outer_loop(config: &Config, graph: &Graph) -> (Admm, agent::Average) {
+pub fn outer_loop(config: &Config, graph: &Graph) -> (Admm, agent::Average) {
     let settings = Admm { self_loop: config.network.self_loop, ..config.algorithm.admm };
     let average = match config.algorithm.average {
         Average::None => agent::Average::None,
@@ -301,7 +301,8 @@ pub fn build(
     built.map(|agents| Box::new(agents) as Box<dyn Fleet>).map_err(refused)
 }
 
-fn refused(error: BuildError) -> Error {
+/// Agents that cannot be built, in words.
+pub fn refused(error: BuildError) -> Error {
     Error::input(error.to_string()).hint("every agent needs rows and a neighbourhood")
 }
 

@@ -8,9 +8,13 @@
 //! be public; regulariser and Lagrangian hold no data and are handled exactly, by their prox. (The
 //! idea of noising the scalar difference is that of DPZero and DP-ZO.)
 
+mod evidence;
+
+pub use evidence::Prediction;
+
 use crate::admm::{InnerFailure, Primal, PrimalStep, RoundContext};
 use crate::lagrangian::Lagrangian;
-use crate::problem::{PerSample, Probe};
+use crate::problem::{Directions, PerSample, Probe};
 use crate::streams::Purpose;
 use crate::zeroth_order::{Workspace, ZerothOrder};
 use dzoa_privacy::{NoisyScalars, Receipt};
@@ -29,6 +33,45 @@ pub struct Scalar {
 /// `2 C sqrt(J)/N_k`: how far replacing one sample moves the J clipped means of one inner step.
 pub fn sensitivity(clip: f64, directions: usize, samples: usize) -> f64 {
     2.0 * clip * (directions as f64).sqrt() / samples as f64 * (1.0 + 8.0 * f64::EPSILON)
+}
+
+/// What turns the means of step t into the next point: public numbers.
+#[derive(Clone, Copy, Debug)]
+struct PublicStep {
+    /// The step size.
+    alpha: f64,
+    /// From a sum over directions to the gradient of the data term.
+    scale: f64,
+    /// The prox of the Lagrangian's quadratic.
+    shrink: f64,
+    /// The length of the penalty's prox step.
+    penalty: f64,
+}
+
+impl PublicStep {
+    /// The next point but for the penalty.
+    fn advance(
+        &self,
+        b: &mut [f64],
+        means: &[f64],
+        directions: &Directions,
+        lagrangian: &Lagrangian<'_>,
+    ) {
+        for (p, b) in b.iter_mut().enumerate() {
+            let (_, nu2) = directions.feature(p);
+            let sum: f64 = means.iter().zip(nu2).map(|(mean, nu2)| mean * nu2).sum();
+            *b = (*b - self.alpha * (self.scale * sum + lagrangian.linear[p])) * self.shrink;
+        }
+    }
+}
+
+impl Scalar {
+    fn public_step(&self, t: usize, lagrangian: &Lagrangian<'_>) -> PublicStep {
+        let alpha = self.inner.step_size(t, lagrangian.linear.len());
+        let scale = self.samples.total_weight() / self.inner.directions as f64;
+        let shrink = 1.0 / (1.0 + 2.0 * alpha * lagrangian.quadratic);
+        PublicStep { alpha, scale, shrink, penalty: alpha * shrink }
+    }
 }
 
 impl PrimalStep for Scalar {
@@ -68,15 +111,9 @@ impl PrimalStep for Scalar {
             }
             answers.answer(&mut work.quotients)?;
             // From here on everything is a function of noisy means and public values.
-            let alpha = inner.step_size(t, features);
-            let scale = self.samples.total_weight() / inner.directions as f64;
-            let shrink = 1.0 / (1.0 + 2.0 * alpha * lagrangian.quadratic);
-            for (p, b) in b.iter_mut().enumerate() {
-                let (_, nu2) = work.directions.feature(p);
-                let sum: f64 = work.quotients.iter().zip(nu2).map(|(mean, nu2)| mean * nu2).sum();
-                *b = (*b - alpha * (scale * sum + lagrangian.linear[p])) * shrink;
-            }
-            lagrangian.objective.penalty.prox(&mut b, alpha * shrink);
+            let public = self.public_step(t, lagrangian);
+            public.advance(&mut b, &work.quotients, &work.directions, lagrangian);
+            lagrangian.objective.penalty.prox(&mut b, public.penalty);
             if !b.iter().all(|b| b.is_finite()) {
                 return Err(InnerFailure::NonFinite { step: t });
             }

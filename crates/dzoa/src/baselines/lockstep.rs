@@ -66,18 +66,6 @@ impl Lockstep {
         }
     }
 
-    /// What agent k would release in this round without noise if it were this holder: what an attacker
-    /// computes from everything exchanged before.
-    pub fn noiseless(&self, round: u64, holder: &mut Holder) -> Option<Vec<f64>> {
-        if self.baseline.part(round, holder.k) == Part::Rests {
-            return None;
-        }
-        let receipt = Ledger::default().charge(Event::Unprotected.query(round)).ok()?;
-        let unused = self.streams.noise_key("shadow");
-        let look = self.baseline.look(round, holder, receipt, &unused);
-        look.ok().map(|release| release.to_vec())
-    }
-
     /// What the algorithm takes.
     pub fn needs(&self) -> Needs {
         self.baseline.needs()

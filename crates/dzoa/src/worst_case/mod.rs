@@ -12,13 +12,14 @@ mod pairs;
 use crate::admm::{PrimalStep, RoundContext};
 use crate::baselines::{Baseline, Holder, Part};
 use crate::lagrangian::Lagrangian;
+use crate::output::Output;
 use crate::problem::data::Samples;
 use crate::problem::{EmpiricalRisk, LocalObjective, PerSample, Probe, Problem};
 use crate::scalar::Scalar;
 use crate::streams::{Purpose, Streams};
-use crate::zeroth_order::Workspace;
+use crate::zeroth_order::{Workspace, ZerothOrder};
 use dzoa_privacy::{Event, Ledger, NoiseKey, Private, Receipt, Release};
-use pairs::{Pair, pairs};
+use pairs::pairs;
 use std::sync::Arc;
 
 /// How far out public vectors are put, along the diagonal: slopes of every loss saturate on the way.
@@ -71,37 +72,45 @@ pub struct Attacked<'a> {
     pub rows_per_person: usize,
 }
 
-/// The mechanism `output` at one agent: `step` makes its primal step for a data term, `quadratic` is
-/// `rho |N_k|`.
+/// The mechanism `output` at one agent, whose penalty is `quadratic = rho |N_k|`.
+///
+/// The exact solver searches. Where the mechanism tries a zeroth-order loop first, the worst pair is computed
+/// again with it: a loop takes a thousand times as long.
 pub fn of_output(
     attacked: &Attacked<'_>,
     event: &Event,
     quadratic: f64,
-    step: impl Fn(EmpiricalRisk) -> Box<dyn PrimalStep>,
+    inner: Option<ZerothOrder>,
+    tau: f64,
 ) -> Option<LargestMove> {
     let Attacked { problem, k, .. } = *attacked;
     let (claimed, length) = claim(event)?;
     let streams = Streams::from_seed(0);
     let context = RoundContext { agent: "worst case", round: 1, streams: &streams };
-    let mut work = Workspace::default();
     let penalty = problem.local(k).penalty;
-    let mut worst = None;
-    for state in states(problem.dim()) {
+    let update = |inner, state: &[f64], samples: &Arc<Samples>| {
+        let risk = EmpiricalRisk { samples: samples.clone(), ..problem.risk(k) };
+        let objective = LocalObjective { data: Arc::new(risk.clone()), penalty: penalty.clone() };
         // All neighbours and the agent itself last released this point.
-        let linear: Vec<f64> = state.iter().map(|b| -2.0 * quadratic * b).collect();
-        let update = |samples: &Arc<Samples>| {
-            let risk = EmpiricalRisk { samples: samples.clone(), ..problem.risk(k) };
-            let data = Arc::new(risk.clone());
-            let objective = LocalObjective { data, penalty: penalty.clone() };
-            let lagrangian =
-                Lagrangian { objective: &objective, linear: linear.clone(), quadratic };
-            let done = step(risk).update(&lagrangian, &state, receipt(1)?, &context, &mut work);
-            Some(done.ok()?.release.to_vec())
-        };
-        let query = Query { attacked, claimed, length, round: 1 };
-        worst = query.largest(&state, update).into_iter().fold(worst, |w, m| m.larger(w));
+        let linear = state.iter().map(|b| -2.0 * quadratic * b).collect();
+        let lagrangian = Lagrangian { objective: &objective, linear, quadratic };
+        let (mut step, mut work) =
+            (Output::new(inner, risk, tau, f64::INFINITY), Workspace::default());
+        let done = step.update(&lagrangian, state, receipt(1)?, &context, &mut work);
+        Some(done.ok()?.release.to_vec())
+    };
+    let query = Query { attacked, claimed, length, round: 1 };
+    let mut worst: Option<(Found, Vec<f64>)> = None;
+    for state in states(problem.dim()) {
+        let found = query.search(&state, |samples| update(None, &state, samples));
+        let least = worst.as_ref().map_or(-1.0, |(worst, _)| worst.largest.share());
+        worst = found.filter(|found| found.largest.share() > least).map(|f| (f, state)).or(worst);
     }
-    worst
+    let (Found { largest, sets }, state) = worst?;
+    let Some(inner) = inner else { return Some(largest) };
+    let moved = query.moved(&sets, &mut |samples| update(Some(inner), &state, samples));
+    let looped = moved.map(|moved| LargestMove { moved, ..largest.clone() });
+    largest.larger(looped)
 }
 
 /// One look of the mechanism `scalar` at one agent: J clipped means.
@@ -124,7 +133,8 @@ pub fn of_scalar(attacked: &Attacked<'_>, event: &Event, scalar: &Scalar) -> Opt
             Some(means)
         };
         let query = Query { attacked, claimed, length, round: 1 };
-        worst = query.largest(&state, update).into_iter().fold(worst, |w, m| m.larger(w));
+        let found = query.search(&state, update);
+        worst = found.into_iter().fold(worst, |worst, found| found.largest.larger(worst));
     }
     worst
 }
@@ -150,7 +160,7 @@ pub fn of_baseline(
             let mut baseline = fresh();
             let agents = attacked.problem.agents.len();
             let released: Option<Vec<Release>> =
-                (0..agents).map(|_| release(state.clone())).collect();
+                (0..agents).map(|_| unprotected(state.clone())).collect();
             baseline.absorb(1, &released?);
             for found in moves(attacked, &*baseline, round, &event) {
                 worst = found.larger(worst);
@@ -182,18 +192,16 @@ fn moves(
             let claimed = claim * (1.0 + OWN_ROUNDING);
             Query { attacked, claimed, length: l2, round }
         };
-        let first = of(gradient).largest(&point, gradients);
-        return first
-            .into_iter()
-            .chain(of(log_determinant).largest(&point, determinants))
-            .collect();
+        let (first, second) = (
+            of(gradient).search(&point, gradients),
+            of(log_determinant).search(&point, determinants),
+        );
+        return first.into_iter().chain(second).map(|found| found.largest).collect();
     }
     let Some((claimed, length)) = claim(event) else { return Vec::new() };
-    let update = |samples: &Arc<Samples>| {
-        let look = baseline.look(round, &mut holder(samples), receipt(round)?, &key());
-        Some(look.ok()?.to_vec())
-    };
-    Query { attacked, claimed, length, round }.largest(&point, update).into_iter().collect()
+    let update = |samples: &Arc<Samples>| noiseless(baseline, round, &mut holder(samples));
+    let found = Query { attacked, claimed, length, round }.search(&point, update);
+    found.map(|found| found.largest).into_iter().collect()
 }
 
 /// What is asked about one update.
@@ -205,22 +213,28 @@ struct Query<'a> {
     round: u64,
 }
 
+/// The largest move, and the data sets that made it.
+struct Found {
+    largest: LargestMove,
+    sets: [Arc<Samples>; 2],
+}
+
 impl Query<'_> {
     /// The largest move over all pairs. An update that has no result on a data set is left out: it
     /// releases nothing.
-    fn largest(
+    fn search(
         &self,
         point: &[f64],
         mut update: impl FnMut(&Arc<Samples>) -> Option<Vec<f64>>,
-    ) -> Option<LargestMove> {
+    ) -> Option<Found> {
         let Attacked { problem, k, rows_per_person } = *self.attacked;
         let last = problem.agents[k].count() - rows_per_person.min(problem.agents[k].count());
         // An update on a batch does not see all rows: look for one that it sees.
-        let mut moves = (0..=last).map(|first| self.with_person_at(first, point, &mut update));
-        let unmoved = moves.next()?;
+        let mut found = (0..=last).map(|first| self.with_person_at(first, point, &mut update));
+        let unmoved = found.next()?;
         match unmoved {
-            Some(found) if found.moved != 0.0 => Some(found),
-            unmoved => moves.flatten().find(|found| found.moved != 0.0).or(unmoved),
+            Some(found) if found.largest.moved != 0.0 => Some(found),
+            unmoved => found.flatten().find(|found| found.largest.moved != 0.0).or(unmoved),
         }
     }
 
@@ -230,32 +244,36 @@ impl Query<'_> {
         first: usize,
         point: &[f64],
         update: &mut impl FnMut(&Arc<Samples>) -> Option<Vec<f64>>,
-    ) -> Option<LargestMove> {
+    ) -> Option<Found> {
         let Attacked { problem, k, rows_per_person } = *self.attacked;
         let own = &problem.agents[k];
         let person = (first, rows_per_person.min(own.count()));
-        let mut moved = |[one, other]: [Arc<Samples>; 2]| {
-            let (one, other) = (update(&one)?, update(&other)?);
-            let apart: Vec<f64> = one.iter().zip(&other).map(|(a, b)| a - b).collect();
-            Some((self.length)(&apart))
-        };
         let away = point.iter().any(|b| *b != 0.0);
-        let mut worst = None;
+        let mut worst: Option<Found> = None;
         for pair in &pairs(problem, k, point) {
             // The agent's own rows only where no slope is saturated anyway.
             let among = if away { None } else { pair.among(own, person) };
             for sets in pair.alone(own, person).into_iter().chain(among) {
-                if let Some(moved) = moved(sets) {
-                    worst = self.found(moved, pair).larger(worst);
+                let Some(moved) = self.moved(&sets, update) else { continue };
+                let (claimed, round) = (self.claimed, self.round);
+                let largest = LargestMove { moved, claimed, round, pair: pair.description() };
+                if worst.as_ref().is_none_or(|worst| largest.share() > worst.largest.share()) {
+                    worst = Some(Found { largest, sets });
                 }
             }
         }
         worst
     }
 
-    fn found(&self, moved: f64, pair: &Pair) -> LargestMove {
-        let (claimed, round) = (self.claimed, self.round);
-        LargestMove { moved, claimed, round, pair: pair.description() }
+    /// How far the update moves from the one data set to the other.
+    fn moved(
+        &self,
+        [one, other]: &[Arc<Samples>; 2],
+        update: &mut impl FnMut(&Arc<Samples>) -> Option<Vec<f64>>,
+    ) -> Option<f64> {
+        let (one, other) = (update(one)?, update(other)?);
+        let apart: Vec<f64> = one.iter().zip(&other).map(|(a, b)| a - b).collect();
+        Some((self.length)(&apart))
     }
 }
 
@@ -289,6 +307,17 @@ fn negative(mut state: Vec<f64>) -> Vec<f64> {
     state
 }
 
+/// What this holder would release in this round without noise.
+pub fn noiseless(baseline: &dyn Baseline, round: u64, holder: &mut Holder) -> Option<Vec<f64>> {
+    let look = baseline.look(round, holder, receipt(round)?, &key());
+    look.ok().map(|release| release.to_vec())
+}
+
+/// A vector that was released before, as [`Baseline::absorb`] wants it: for whoever follows a run from outside.
+pub fn unprotected(values: Vec<f64>) -> Option<Release> {
+    Private::new(values).release(receipt(0)?, &key()).ok()
+}
+
 /// The way past the ledger for what an attacker computes itself, and never sends.
 fn receipt(round: u64) -> Option<Receipt> {
     Ledger::default().charge(Event::Unprotected.query(round)).ok()
@@ -297,8 +326,4 @@ fn receipt(round: u64) -> Option<Receipt> {
 /// The same for every data set: an update that draws its batch draws the same one.
 fn key() -> NoiseKey {
     Streams::from_seed(0).noise_key("worst case")
-}
-
-fn release(values: Vec<f64>) -> Option<Release> {
-    Private::new(values).release(receipt(0)?, &key()).ok()
 }

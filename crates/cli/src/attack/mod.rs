@@ -1,0 +1,286 @@
+//! The attack behind `dzoa audit`.
+//!
+//! The attacker knows everything but one bit: which of two neighbouring data sets the agent holds. In
+//! every round it computes what the agent's noiseless update would be under either, from the vectors
+//! exchanged before, and scores the release by how much likelier it is under the one than under the other:
+//! the log-likelihood ratio of the noise that was charged, the best score there is.
+
+mod follower;
+mod pair;
+mod sensitivity;
+mod started;
+
+pub use pair::worst_pair;
+pub use sensitivity::largest_move;
+
+use crate::agents::{self, Promise};
+use crate::config::{Config, Mechanism, Solver};
+use crate::error::{Error, Result};
+use crate::interrupt;
+use crate::progress::Progress;
+use dzoa::admm::RoundContext;
+use dzoa::agent::Output;
+use dzoa::lagrangian::Lagrangian;
+use dzoa::prelude::*;
+use dzoa::privacy::Event;
+use dzoa::problem::LocalObjective;
+use dzoa::scalar::Scalar;
+use dzoa::simulate::Fleet;
+use dzoa::zeroth_order::Workspace;
+use follower::Follower;
+use rayon::prelude::*;
+use started::{Known, Start};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// Many runs against one agent.
+pub struct Attack<'a> {
+    /// With as many rounds as the attacker sees.
+    pub config: &'a Config,
+    /// The network.
+    pub graph: &'a Graph,
+    /// Every agent's inner loop.
+    pub inner: &'a [ZerothOrder],
+    /// The attacked agent.
+    pub k: usize,
+    /// Runs under each data set.
+    pub trials: usize,
+    /// Counts runs.
+    pub progress: &'a Progress,
+}
+
+/// What the runs of one data set share: they are told apart from the same two.
+struct Runs<'a> {
+    held: &'a Problem,
+    problems: [&'a Problem; 2],
+    promises: &'a [Promise],
+    objectives: [LocalObjective; 2],
+    /// Of `output`: what the first round needs is the same in every run.
+    known: Option<Known>,
+}
+
+impl Attack<'_> {
+    /// Scores of many runs under D and under D'.
+    pub fn scores(
+        &self,
+        problems: [&Problem; 2],
+        promises: &[Promise],
+        streams: &Streams,
+    ) -> Result<[Vec<f64>; 2]> {
+        let under = |bit: usize| {
+            self.scores_under(problems[bit], problems, promises, &streams.trial(1 + bit as u64))
+        };
+        Ok([under(0)?, under(1)?])
+    }
+
+    /// Scores of many runs on one data set; the score tells the two given ones apart.
+    pub fn scores_under(
+        &self,
+        held: &Problem,
+        problems: [&Problem; 2],
+        promises: &[Promise],
+        streams: &Streams,
+    ) -> Result<Vec<f64>> {
+        let objectives = problems.map(|problem| problem.local(self.k));
+        let Config { algorithm, privacy, .. } = self.config;
+        let known = match (&privacy.mechanism, &algorithm.solver) {
+            (_, Solver::Baseline(_)) => None,
+            (Mechanism::Output { .. }, _) => Some(Known::new(self, held, problems, promises)?),
+            _ => None,
+        };
+        let runs = Runs { held, problems, promises, objectives, known };
+        (0..self.trials as u64)
+            .into_par_iter()
+            .map_init(Workspace::default, |work, trial| {
+                if interrupt::asked() {
+                    return Err(Error::run(
+                        "stopped by Ctrl-C; an unfinished audit proves nothing",
+                    ));
+                }
+                let score = self.score(&runs, &streams.trial(trial), work);
+                self.progress.tick();
+                score
+            })
+            .collect()
+    }
+
+    /// One run.
+    fn score(&self, runs: &Runs<'_>, streams: &Streams, work: &mut Workspace) -> Result<f64> {
+        let Attack { config, graph, inner, k, .. } = *self;
+        if let Some(mut follower) = Follower::new(self, runs.problems)? {
+            let charged = (runs.promises, Vec::new());
+            let mut fleet = agents::build(config, runs.held, graph, inner, charged, streams)?;
+            return Ok(follower.score(&mut *fleet));
+        }
+        let start = Start::default();
+        let mut fleet: Box<dyn Fleet> = match &runs.known {
+            Some(known) => Box::new(self.started(runs, known, &start, streams)?),
+            None => {
+                let charged = (runs.promises, Vec::new());
+                agents::build(config, runs.held, graph, inner, charged, streams)?
+            }
+        };
+        let events = &runs.promises[k].events;
+        let mut attacker = Attacker {
+            objectives: &runs.objectives,
+            shadows: self.shadows(runs, &start, streams),
+            predicted: None,
+            score: 0.0,
+            work: Workspace::default(),
+        };
+        attacker.predict(&fleet.agents()[k], 1);
+        if config.algorithm.admm.rounds == 1
+            && let Some(agent) = fleet.agents_mut().get_mut(k)
+        {
+            // One round of one agent: nobody else need compute.
+            agent.compute(work);
+            while let Some(output) = agent.poll() {
+                match output {
+                    Output::Send(envelope) => {
+                        attacker.see(envelope.message.values(), &events[0]);
+                    }
+                    Output::Compute | Output::Done(_) => break,
+                    Output::Persist(_) | Output::Completed(_) => {}
+                }
+            }
+            return Ok(attacker.score);
+        }
+        fleet.run(&mut |view: &RoundView<'_>| {
+            let agent = &view.fleet.agents()[k];
+            let event = &events[(view.round as usize - 1).min(events.len() - 1)];
+            attacker.see(agent.beta(), event);
+            if view.round < config.algorithm.admm.rounds {
+                attacker.predict(agent, view.round + 1);
+            }
+            ControlFlow::Continue(())
+        });
+        Ok(attacker.score)
+    }
+
+    /// What computes the noiseless updates under either data set.
+    fn shadows(&self, runs: &Runs<'_>, start: &Start, streams: &Streams) -> Shadows {
+        let k = self.k;
+        match (&self.config.privacy.mechanism, &runs.known) {
+            (Mechanism::Scalar { clip, .. }, _) => Shadows::Scalar {
+                steps: Box::new(runs.problems.map(|problem| Scalar {
+                    inner: self.inner[k],
+                    clip: agents::clip_of(*clip),
+                    samples: Arc::new(problem.risk(k)),
+                })),
+                // The directions are public.
+                streams: streams.clone(),
+                warm: self.config.algorithm.admm.warm_start,
+            },
+            (_, Some(known)) => {
+                let exact = Box::new(known.shadows(runs.problems, k));
+                Shadows::Exact { exact, held: Some((known.held, start.clone())) }
+            }
+            _ => {
+                let exact = runs.problems.map(|problem| Exact::new(problem.risk(k), Some(1e-7)));
+                Shadows::Exact { exact: Box::new(exact), held: None }
+            }
+        }
+    }
+}
+
+enum Shadows {
+    Exact {
+        exact: Box<[Exact; 2]>,
+        /// Which of them is the agent's own, and where it may start: at what its shadow has found.
+        held: Option<(usize, Start)>,
+    },
+    Scalar {
+        steps: Box<[Scalar; 2]>,
+        streams: Streams,
+        warm: bool,
+    },
+}
+
+/// The release of the round in progress, as either data set would give it without noise.
+enum Predicted {
+    Points([Vec<f64>; 2]),
+    /// With the linear part and the weight of the quadratic that it was predicted for.
+    Scalars(Box<[dzoa::scalar::Prediction; 2]>, Vec<f64>, f64),
+}
+
+struct Attacker<'a> {
+    objectives: &'a [LocalObjective; 2],
+    shadows: Shadows,
+    predicted: Option<Predicted>,
+    score: f64,
+    work: Workspace,
+}
+
+impl Attacker<'_> {
+    /// What the agent's next noiseless update would be under either data set, given everything
+    /// exchanged so far.
+    fn predict(&mut self, agent: &Agent, round: u64) {
+        let known = agent.frozen_lagrangian();
+        let lagrangian = |bit: usize| Lagrangian {
+            objective: &self.objectives[bit],
+            linear: known.linear.clone(),
+            quadratic: known.quadratic,
+        };
+        self.predicted = Some(match &mut self.shadows {
+            Shadows::Exact { exact, held } => {
+                let points = [0, 1].map(|bit| {
+                    let solved = exact[bit].solve(&lagrangian(bit));
+                    solved.map(|(b, _)| b).unwrap_or_default()
+                });
+                if let Some((held, start)) = held {
+                    start.set(&points[*held], &exact[*held]);
+                }
+                Predicted::Points(points)
+            }
+            Shadows::Scalar { steps, streams, warm } => {
+                let context = RoundContext { agent: agent.name(), round, streams };
+                let zero = vec![0.0; known.linear.len()];
+                let start = if *warm { agent.beta() } else { &zero };
+                let work = &mut self.work;
+                let predictions =
+                    [0, 1].map(|bit| steps[bit].predict(&lagrangian(bit), start, &context, work));
+                Predicted::Scalars(Box::new(predictions), known.linear.clone(), known.quadratic)
+            }
+        });
+    }
+
+    /// Scores a release.
+    fn see(&mut self, release: &[f64], event: &Event) {
+        self.score += match self.predicted.take() {
+            None => 0.0,
+            Some(Predicted::Points(points)) => log_likelihood_ratio(&points, release, event),
+            Some(Predicted::Scalars(predictions, linear, quadratic)) => {
+                let Event::DiscreteGaussian { sigma, .. } = *event else { return };
+                let lagrangian = Lagrangian { objective: &self.objectives[0], linear, quadratic };
+                let [without, with] = &*predictions;
+                without.log_likelihood_ratio(with, release, &lagrangian, sigma)
+            }
+        };
+    }
+}
+
+/// How much likelier a release is around the second point than around the first, as a logarithm, for the
+/// noise that was charged. Without noise to speak of, any score will do.
+fn log_likelihood_ratio(points: &[Vec<f64>; 2], release: &[f64], event: &Event) -> f64 {
+    if points.iter().any(|point| point.len() != release.len()) {
+        return 0.0;
+    }
+    let off =
+        |point: &[f64]| -> Vec<f64> { release.iter().zip(point).map(|(r, p)| r - p).collect() };
+    let [without, with] = [off(&points[0]), off(&points[1])];
+    let l1 = |v: &[f64]| v.iter().map(|v| v.abs()).sum::<f64>();
+    let l2 = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>().sqrt();
+    match event {
+        Event::Laplace { scale, .. } => (l1(&without) - l1(&with)) / scale,
+        Event::SphericalLaplace { scale, .. } => (l2(&without) - l2(&with)) / scale,
+        _ => {
+            let variance = match event {
+                Event::DiscreteGaussian { sigma, .. } => sigma * sigma,
+                _ => 1.0,
+            };
+            // The difference of two squares, without their cancellation.
+            let product = |(a, b): (&f64, &f64)| 0.5 * (a - b) * (a + b);
+            without.iter().zip(&with).map(product).sum::<f64>() / variance
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! The same mechanism `output`, computed faster: what is known from other runs, and from the shadows, is where
+//! solvers start.
+//!
+//! A point within tau of the minimiser is released, whichever way it was found: tau, the certificate, the charge and
+//! the noise are those of the mechanism. Only starts differ. The attacked agent's own step begins where its
+//! shadow has arrived; the others, whose rows are no secret here, skip the zeroth-order loop and go straight to the
+//! solver that finishes it. Starts depend on the run alone, so that threads change nothing.
+
+use super::{Attack, Runs};
+use crate::agents::{self, Promise};
+use crate::error::{Error, Result};
+use dzoa::admm::{Admm, InnerFailure, Primal, PrimalStep, RoundContext};
+use dzoa::lagrangian::Lagrangian;
+use dzoa::output::Output;
+use dzoa::prelude::*;
+use dzoa::privacy::Receipt;
+use dzoa::simulate::{Releases, agents};
+use dzoa::zeroth_order::Workspace;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// How near the shadows come, in units of tau: near enough that the mechanism's own certificate accepts their
+/// point, and far below what noise lets anybody see.
+const NEAR: f64 = 0.03;
+
+/// What every run on one data set shares.
+pub(super) struct Known {
+    /// Which of the two data sets is held.
+    pub(super) held: usize,
+    /// Every agent's duals in the first round, where nothing has been exchanged yet.
+    first: Vec<Vec<f64>>,
+    /// The same for the shadows.
+    shadows: [Vec<f64>; 2],
+    tolerance: f64,
+}
+
+impl Known {
+    pub(super) fn new(
+        attack: &Attack<'_>,
+        held: &Problem,
+        problems: [&Problem; 2],
+        promises: &[Promise],
+    ) -> Result<Self> {
+        let (settings, k) = (agents::outer_loop(attack.config, attack.graph).0, attack.k);
+        let duals = |problem: &Problem, l: usize, tolerance: f64| {
+            first_duals(problem, l, (&settings, attack.graph), tolerance)
+        };
+        let tolerance = NEAR * promises[k].tau;
+        let first = (0..attack.graph.len()).map(|l| duals(held, l, promises[l].tau));
+        let shadow = |bit: usize| duals(problems[bit], k, tolerance);
+        Ok(Self {
+            held: usize::from(Arc::ptr_eq(&held.agents[k], &problems[1].agents[k])),
+            first: first.collect::<Result<_>>()?,
+            shadows: [shadow(0)?, shadow(1)?],
+            tolerance,
+        })
+    }
+
+    /// Solvers that know the first round.
+    pub(super) fn shadows(&self, problems: [&Problem; 2], k: usize) -> [Exact; 2] {
+        [0, 1].map(|bit| {
+            let mut exact =
+                Exact::new(problems[bit].risk(k), Some(self.tolerance)).until_certified();
+            exact.recall(self.shadows[bit].clone());
+            exact
+        })
+    }
+}
+
+/// The duals of agent l's first update.
+fn first_duals(
+    problem: &Problem,
+    l: usize,
+    (settings, graph): (&Admm, &Graph),
+    tolerance: f64,
+) -> Result<Vec<f64>> {
+    let objective = problem.local(l);
+    let quadratic = settings.rho * graph.neighbourhood(l, settings.self_loop) as f64;
+    let linear = vec![0.0; problem.dim()];
+    let lagrangian = Lagrangian { objective: &objective, linear, quadratic };
+    let mut exact = Exact::new(problem.risk(l), Some(tolerance)).until_certified();
+    exact.solve(&lagrangian).map_err(|_| Error::run("the first update is no number"))?;
+    Ok(exact.memory().to_vec())
+}
+
+/// Where the attacked agent's next update may start.
+#[derive(Clone, Default)]
+pub(super) struct Start(Arc<Mutex<(Vec<f64>, Vec<f64>)>>);
+
+impl Start {
+    /// At a point, with the duals that prove it.
+    pub(super) fn set(&self, point: &[f64], exact: &Exact) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) =
+            (point.to_vec(), exact.memory().to_vec());
+    }
+
+    fn take(&self) -> (Vec<f64>, Vec<f64>) {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// The mechanism's own step from another start.
+struct Started {
+    step: Output,
+    start: Start,
+}
+
+impl PrimalStep for Started {
+    fn update(
+        &mut self,
+        lagrangian: &Lagrangian<'_>,
+        start: &[f64],
+        receipt: Receipt,
+        context: &RoundContext<'_>,
+        work: &mut Workspace,
+    ) -> Result<Primal, InnerFailure> {
+        let (point, duals) = self.start.take();
+        self.step.recall(duals);
+        let start = if point.len() == start.len() { &point } else { start };
+        self.step.update(lagrangian, start, receipt, context, work)
+    }
+}
+
+impl Attack<'_> {
+    /// The agents of one run of `output`.
+    pub(super) fn started(
+        &self,
+        runs: &Runs<'_>,
+        known: &Known,
+        start: &Start,
+        streams: &Streams,
+    ) -> Result<Vec<Agent>> {
+        let (problem, promises) = (runs.held, runs.promises);
+        let (settings, average) = agents::outer_loop(self.config, self.graph);
+        let events = promises.iter().map(|promise| promise.events.clone()).collect();
+        let releases = Releases { events, ledgers: Vec::new(), average };
+        // At a kink the loop is never certified and the solver finishes from its own start: there the loop
+        // changes no bit of the release.
+        let smooth = problem.loss.smoothness().is_some();
+        let inner = |l: usize| self.inner.get(l).copied().filter(|_| l == self.k && smooth);
+        let built = agents(problem, self.graph, settings, releases, streams, |l| {
+            let mut step =
+                Output::new(inner(l), problem.risk(l), promises[l].tau, promises[l].radius);
+            step.recall(known.first[l].clone());
+            match l == self.k {
+                true => Box::new(Started { step, start: start.clone() }),
+                false => Box::new(step),
+            }
+        });
+        built.map_err(agents::refused)
+    }
+}
