@@ -108,7 +108,7 @@ fn two_hundred_kills_change_no_bit_and_charge_nothing_twice() {
         assert_eq!(summary["coefficients"][0], simulated["coefficients"][k], "agent {name}");
         let ledger = format!("state-{name}/ledger.seeded-for-tests");
         let ledger = json(dir, &["ledger", "show", &ledger, "--json"]);
-        assert_eq!(ledger["entries"], ROUNDS);
+        assert_eq!(ledger["releases"], ROUNDS);
         assert_eq!(
             summary["privacy"][0]["epsilon_charged"],
             simulated["privacy"][k]["epsilon_charged"]

@@ -107,7 +107,7 @@ fn five_processes_on_the_papers_graph_end_with_the_bits_of_the_simulation() {
     same_bits(dir.path(), "five.toml", &[]);
     let ledger = dir.path().join("real/agents/a/ledger.seeded-for-tests");
     let shown = json(dir.path(), &["ledger", "show", ledger.to_str().unwrap(), "--json"]);
-    assert_eq!(shown["entries"], 40);
+    assert_eq!(shown["releases"], 40);
     // A private key is nobody else's.
     use std::os::unix::fs::PermissionsExt;
     for secret in ["certs/ca.key", "certs/a.key", "agents/a/journal"] {
