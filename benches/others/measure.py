@@ -67,7 +67,7 @@ def dzoa(program, folder, out, *sets):
     subprocess.run([program, "run", folder / "run.toml", "--out", folder / out, *arguments], check=True, capture_output=True)
     gaps = collections.defaultdict(float)
     with open(folder / out / "trace.csv") as file:
-        for row in csv.DictReader(file):
+        for row in csv.DictReader(line for line in file if not line.startswith("#")):
             gaps[int(row["round"])] = max(gaps[int(row["round"])], float(row["objective_gap"]))
     return json.loads((folder / out / "summary.json").read_text()), gaps
 

@@ -31,7 +31,8 @@ def main():
     shared = [entry["value"] for entry in model["coefficients"]]
     summary = json.loads((run / "summary.json").read_text())
     points = {}
-    for row in csv.DictReader((run / "trace.csv").open()):
+    lines = (run / "trace.csv").read_text().splitlines()
+    for row in csv.DictReader(line for line in lines if not line.startswith("#")):
         if row["objective"]:
             asked, _ = points.get(int(row["round"]), (0, 0.0))
             points[int(row["round"])] = (asked + int(row["evaluations"]), float(row["objective"]))

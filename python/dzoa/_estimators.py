@@ -101,13 +101,11 @@ class _DistributedLinearModel(BaseEstimator):
         self.privacy_: PrivacyStatement = statement(
             found["mechanism"],
             found["names"],
-            found["epsilon"],
-            self.delta if private else None,
-            seeded=found["seeded"],
+            found["statements"],
             void=tuple(leaks) if private else (),
             rests_on=(
                 f"Bounds, columns, classes and the agents' numbers of rows are public{per_person}",
-                "One fit: every further fit on these rows adds to it",
+                "Every further fit on these rows adds to it",
                 "What steps before this one learn from the rows (a scaler in a pipeline) is not covered",
             ),
         )

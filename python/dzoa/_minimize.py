@@ -248,10 +248,7 @@ def minimize(
     if mechanism == "none" and (total_epsilon is not None or epsilon is not None):
         raise ValueError('total_epsilon and epsilon have no effect with mechanism="none"; hint: mechanism="scalar"')
     found = _core.minimize(functions, network, options, callback)
-    rests_on = (
-        "It rests on every value depending on its own sample only, and on the objective not raising by the data",
-        "The numbers of samples are public",
-    )
+    rests_on = ("It rests on every value depending on its own sample only, and on the objective not raising by the data",)
     void = (UNPROTECTED,) if mechanism == "scalar" and options["record_every"] > 0 else ()
     return Result(
         coefficients=found["coefficients"],
@@ -262,7 +259,7 @@ def minimize(
         evaluations=found["evaluations"],
         trace_evaluations=found["watched"],
         privacy=statement(
-            mechanism, found["names"], found["epsilon"], delta, seeded=found["seeded"], void=void, rests_on=rests_on
+            mechanism, found["names"], found["statements"], void=void, rests_on=rests_on
         ),
         agents=found["names"],
         edges=found["edges"],

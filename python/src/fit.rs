@@ -3,6 +3,7 @@
 use crate::minimize::regularizer;
 use crate::network::Network;
 use crate::run::{Listener, Stop, interruptible, streams};
+use crate::statement::{Statement, of_agent};
 use dzoa::admm::PrimalStep;
 use dzoa::agent::Average;
 use dzoa::black_boxes::GOSSIP_FRACTION;
@@ -282,9 +283,11 @@ pub fn fit<'py>(
     result.set_item("converged", matches!(status, Status::Stopped { .. }))?;
     result.set_item("rho", plan.rho)?;
     result.set_item("sensitivity", plan.sensitivity)?;
-    let spent =
-        |agent: &Agent| options.total_epsilon.map(|_| agent.ledger().epsilon(options.delta));
-    result.set_item("epsilon", fleet.iter().map(spent).collect::<Vec<_>>())?;
+    let about = (options.total_epsilon.map(|_| options.delta), options.seed.is_some());
+    let stated = fleet.iter().zip(&plan.events);
+    let statements: Vec<Statement> =
+        stated.map(|(agent, events)| of_agent(agent, events, plan.rounds, about)).collect();
+    result.set_item("statements", statements)?;
     let mechanism = match plan.step {
         Step::Exact { .. } | Step::ZerothOrder(_) => "none",
         Step::Output { .. } => "output",
@@ -292,7 +295,6 @@ pub fn fit<'py>(
     };
     result.set_item("mechanism", mechanism)?;
     result.set_item("samples", parts.iter().map(Vec::len).collect::<Vec<_>>())?;
-    result.set_item("seeded", options.seed.is_some())?;
     Ok(result)
 }
 

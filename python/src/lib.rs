@@ -7,6 +7,7 @@ mod network;
 mod oracle;
 mod privacy;
 mod run;
+mod statement;
 
 use pyo3::create_exception;
 use pyo3::exceptions::PyRuntimeError;
@@ -35,4 +36,6 @@ mod _core {
         corollary1_step, gaussian_delta, gaussian_epsilon, gaussian_mu, gaussian_sigma,
         lemma3_sensitivity, theorem1_sigma, theorem2_epsilon, zcdp_epsilon,
     };
+    #[pymodule_export]
+    use super::statement::{Statement, together};
 }

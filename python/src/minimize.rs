@@ -4,11 +4,12 @@ use crate::ObjectiveError;
 use crate::network::Network;
 use crate::oracle::{FirstError, PyOracle, count_samples};
 use crate::run::{Listener, Stop, interruptible, streams};
+use crate::statement::{Statement, of_agent};
 use dzoa::agent::{Agent, Average};
 use dzoa::black_boxes::{GOSSIP_FRACTION, PrepareError, Protection, Settings, prepare};
 use dzoa::graph::Graph;
 use dzoa::mechanism::Target;
-use dzoa::privacy::calibrate::{Schedule, theorem2_epsilon};
+use dzoa::privacy::calibrate::Schedule;
 use dzoa::problem::regularizer::{Penalty, Regularizer};
 use dzoa::problem::{BlackBox, Failure, Limits};
 use dzoa::simulate::simulate;
@@ -215,15 +216,17 @@ pub fn minimize<'py>(
     result.set_item("inner_steps", prepared.inner[0].inner_steps)?;
     result.set_item("directions", prepared.inner[0].directions)?;
     result.set_item("sensitivity", prepared.sensitivity)?;
-    let spent = |agent: &Agent| match &protection {
-        Protection::Scalar { target, .. } => Some(agent.ledger().epsilon(target.delta)),
-        Protection::Intrinsic { epsilon, delta, .. } => {
-            Some(theorem2_epsilon(*epsilon, *delta, agent.rounds_done()))
-        }
+    let delta = match &protection {
+        Protection::Scalar { target, .. } => Some(target.delta),
+        Protection::Intrinsic { delta, .. } => Some(*delta),
         Protection::None => None,
     };
-    result.set_item("epsilon", prepared.agents.iter().map(spent).collect::<Vec<_>>())?;
-    result.set_item("seeded", options.seed.is_some())?;
+    let about = (delta, options.seed.is_some());
+    let stated = prepared.agents.iter().zip(&prepared.events);
+    let statements: Vec<Statement> = stated
+        .map(|(agent, events)| of_agent(agent, events, prepared.admm.rounds, about))
+        .collect();
+    result.set_item("statements", statements)?;
     let trace = PyDict::new(py);
     trace.set_item("round", column(py, records.iter().map(|r| r.round as f64)))?;
     trace.set_item(

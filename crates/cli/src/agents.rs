@@ -41,6 +41,15 @@ impl Promise {
         &self.events[..looks.min(self.events.len())]
     }
 
+    /// All that a run of so many rounds charges: what its statement is made from, whenever it ends.
+    pub fn planned(&self, rounds: u64) -> Vec<Event> {
+        match &*self.events {
+            // Without a guarantee every round is charged alike.
+            [event @ (Event::Nominal { .. } | Event::Unprotected)] => vec![*event; rounds as usize],
+            _ => self.charged(rounds).to_vec(),
+        }
+    }
+
     /// The largest noise of the run.
     pub fn sigma(&self) -> Option<f64> {
         self.events

@@ -4,9 +4,9 @@ use crate::commands::run::Trial;
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::instance::Instances;
-use crate::model::{Coefficient, Model};
+use crate::model::{Coefficient, MODEL_FORMAT, Model};
 use crate::report::Trace;
-use crate::summary::Summary;
+use crate::summary::{NOT_TO_BE_SHARED, Summary};
 use crate::{plot, private_file, report, trace_file};
 use dzoa::trace::mean;
 use std::fmt::Write as _;
@@ -47,18 +47,17 @@ pub fn write_files(
     trials: &[Trial],
     summary: &Summary,
 ) -> Result<()> {
-    let write = |name: &str, content: &str| write_file(out, name, content);
     let parts: Vec<&Path> = trials.iter().map(|trial| trial.trace.as_path()).collect();
     let path = parts[0];
     trace_file::join(path, &parts[1..])?;
-    write("model.json", &json(&model(config, instances, summary))?)?;
+    write_file(out, "model.json", &json(&model(config, instances, summary))?)?;
     let local = serde_json::json!({
-        "sharing": "local: these values depend on private rows; each agent's entry stays with that agent",
+        "sharing": NOT_TO_BE_SHARED,
         "agents": &trials[0].local,
     });
     write_private(out, "local.json", &json(&local)?)?;
     if let Some(svg) = plot::convergence(summary) {
-        write("convergence.svg", &svg)?;
+        write_private(out, "convergence.svg", &format!("{svg}<!-- {NOT_TO_BE_SHARED} -->\n"))?;
     }
     // From the file, as `dzoa report` makes it.
     let trace = Trace::read(path, &summary.agent_names)?;
@@ -67,11 +66,12 @@ pub fn write_files(
     write_private(out, "summary.json", &json(summary)?)
 }
 
-/// model.json: the mean of the coefficients in the summary.
+/// model.json: the mean of the coefficients in the summary, and nothing that was measured on private rows.
 pub fn model(config: &Config, instances: &Instances, summary: &Summary) -> Model {
     let pinball = config.given.pointer("/problem/quantile").and_then(serde_json::Value::as_f64);
     let huber = config.given.pointer("/problem/huber_delta").and_then(serde_json::Value::as_f64);
     Model {
+        model: MODEL_FORMAT,
         sharing: "may be shared: a function of what was exchanged".into(),
         name: config.name.clone(),
         loss: config.problem.loss.name().into(),
@@ -85,7 +85,7 @@ pub fn model(config: &Config, instances: &Instances, summary: &Summary) -> Model
             .map(|(name, value)| Coefficient { name: name.clone(), value })
             .collect(),
         schema: config.schema.as_ref().map(crate::schema::Schema::to_json),
-        privacy: summary.privacy_statement(),
+        privacy: summary.public().privacy_statement(),
     }
 }
 
@@ -171,7 +171,7 @@ pub fn describe(summary: &Summary, out: &Path) -> String {
     }
     let _ = writeln!(
         text,
-        "\n  files in {}: report.html, summary.json, trace.csv, model.json",
+        "\n  files in {}: report.html, summary.json, trace.csv ({NOT_TO_BE_SHARED}), model.json",
         out.display()
     );
     text

@@ -7,9 +7,14 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::Arc;
 
+/// The format of models.
+pub const MODEL_FORMAT: u64 = 1;
+
 /// The whole file.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Model {
+    /// [`MODEL_FORMAT`].
+    pub model: u64,
     /// May be shared: it is a function of what was exchanged.
     pub sharing: String,
     /// The run's name.
@@ -32,6 +37,26 @@ pub struct Model {
     pub privacy: String,
 }
 
+/// Refuses a model of another format, by its name.
+fn check_format(text: &str, shown: &str) -> Result<()> {
+    let Ok(json) = serde_json::from_str::<serde_json::Value>(text) else { return Ok(()) };
+    match json.get("model") {
+        Some(format) if format.as_u64() == Some(MODEL_FORMAT) => Ok(()),
+        Some(format) => Err(Error::input(format!(
+            "{shown}: is a model of format {format}, and this version reads format {MODEL_FORMAT}"
+        ))
+        .hint("it was written by a newer version: update the program")),
+        None if json.get("coefficients").is_some() => Err(Error::input(format!(
+            "{shown}: is a model without a format, of version 0.2.3 or older"
+        ))
+        .hint(format!(
+            "fit it again; or add \"model\": {MODEL_FORMAT} to it: the other keys mean what they meant"
+        ))),
+        // The reader says what is missing.
+        None => Ok(()),
+    }
+}
+
 /// One coefficient.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Coefficient {
@@ -49,6 +74,7 @@ impl Model {
         let text = std::fs::read_to_string(path).map_err(|error| {
             Error::input(format!("{shown}: cannot be read: {error}")).hint(hint)
         })?;
+        check_format(&text, &shown.to_string())?;
         let model: Self = serde_json::from_str(&text)
             .map_err(|error| Error::input(format!("{shown}: not a model: {error}")).hint(hint))?;
         if model.coefficients.iter().any(|c| !c.value.is_finite()) || model.coefficients.is_empty()

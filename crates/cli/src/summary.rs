@@ -1,10 +1,22 @@
 //! summary.json: the result of a run, in the words of the interface.
 
+use dzoa::privacy::{Claim, Statement};
 use serde::{Deserialize, Serialize};
+
+/// What is written into every file that holds values which depend on private rows and are not protected: errors, gaps,
+/// accuracies, what was measured.
+pub const NOT_TO_BE_SHARED: &str = "for the holder of the rows: do not share";
+
+fn not_to_be_shared() -> String {
+    NOT_TO_BE_SHARED.into()
+}
 
 /// The whole file. Numbers that do not exist are null, never NaN.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Summary {
+    /// Who may see the file.
+    #[serde(default = "not_to_be_shared")]
+    pub sharing: String,
     /// The run's name.
     pub name: String,
     /// `finished`, `stopped`, `non-finite`, `diverged`, `budget-exhausted` or `not-certified`; from an agent also
@@ -83,23 +95,12 @@ pub struct Summary {
     pub config: serde_json::Value,
 }
 
-/// What may be said about one agent's privacy.
+/// What may be said about one agent's privacy, and what is known about its noise.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PrivacyEntry {
-    /// `nominal`, `exact` or `none`.
-    pub claim: dzoa::privacy::Claim,
-    /// Theorem 1's epsilon of one round.
-    pub epsilon_per_round: Option<f64>,
-    /// The paper's total.
-    pub epsilon_theorem2: Option<f64>,
-    /// zCDP total, for noise as Theorem 1 assumes it.
-    pub epsilon_zcdp: Option<f64>,
-    /// Exact total, for noise as Theorem 1 assumes it.
-    pub epsilon_exact: Option<f64>,
-    /// Exact total of everything in the agent's ledger, earlier runs included.
-    pub epsilon_lifetime: Option<f64>,
-    /// delta.
-    pub delta: Option<f64>,
+    /// What may be said.
+    #[serde(flatten)]
+    pub statement: Statement,
     /// Theorem 1's sigma_k.
     pub sigma_assumed: Option<f64>,
     /// The standard deviation that is really there.
@@ -114,21 +115,12 @@ pub struct PrivacyEntry {
     pub c1: Option<f64>,
     /// Whether c1 holds for this loss.
     pub c1_holds: Option<bool>,
-    /// Always `replace-one`.
-    pub adjacency: String,
 }
 
-impl PrivacyEntry {
-    /// Nothing is promised.
-    pub fn none() -> Self {
+impl From<Statement> for PrivacyEntry {
+    fn from(statement: Statement) -> Self {
         Self {
-            claim: dzoa::privacy::Claim::None,
-            epsilon_per_round: None,
-            epsilon_theorem2: None,
-            epsilon_zcdp: None,
-            epsilon_exact: None,
-            epsilon_lifetime: None,
-            delta: None,
+            statement,
             sigma_assumed: None,
             sigma_measured: None,
             sigma_measured_how: None,
@@ -136,60 +128,39 @@ impl PrivacyEntry {
             sensitivity: None,
             c1: None,
             c1_holds: None,
-            adjacency: "replace-one".into(),
         }
     }
 }
 
 impl Summary {
-    /// What may be said about the whole run: the weakest of the agents' claims.
-    pub fn claim(&self) -> dzoa::privacy::Claim {
-        let claims = self.privacy.iter().map(|entry| entry.claim);
-        claims.min().unwrap_or(dzoa::privacy::Claim::None)
+    /// What may be said about the whole run.
+    pub fn statement(&self) -> Statement {
+        Statement::together(self.privacy.iter().map(|entry| &entry.statement))
     }
 
-    /// The privacy statement in one plain sentence (or two).
+    /// The claim of the whole run: the weakest of the agents'.
+    pub fn claim(&self) -> Claim {
+        self.statement().claim
+    }
+
+    /// The statement in plain sentences, and how the noise of a nominal claim compares with what it assumes.
     pub fn privacy_statement(&self) -> String {
-        // The agent with the weakest claim speaks for all.
-        let Some(first) = self.privacy.iter().min_by_key(|entry| entry.claim) else {
-            return "NONE: there are no agents.".into();
+        let statement = self.statement();
+        let noise = match statement.claim {
+            Claim::Nominal => self.noise_sentence().unwrap_or_default(),
+            Claim::Exact | Claim::None => String::new(),
         };
-        match first.claim {
-            dzoa::privacy::Claim::Nominal => {
-                let number =
-                    |value: Option<f64>| value.map_or("?".into(), |value| format!("{value:.3}"));
-                format!(
-                    "NOMINAL: epsilon {} per round and {} in total (Theorem 2), delta {:e}, is the paper's figure and is not a guarantee.{}",
-                    number(first.epsilon_per_round),
-                    number(first.epsilon_theorem2),
-                    first.delta.unwrap_or_default(),
-                    self.noise_sentence().unwrap_or_default(),
-                )
-            }
-            dzoa::privacy::Claim::Exact => format!(
-                "EXACT: every agent's releases together are ({:.3}, {:e})-differentially private for replacing one of its rows, against anybody who sees all releases. The number of rows is public.",
-                self.largest_epsilon().unwrap_or(f64::INFINITY),
-                first.delta.unwrap_or_default(),
-            ),
-            dzoa::privacy::Claim::None if first.epsilon_exact.is_some() => format!(
-                "NONE: {}. One unseeded trial would be exact: epsilon {:.3} at delta {:e}.",
-                if self.seeded {
-                    "the run is seeded, for tests: whoever knows the seed can subtract the noise"
-                } else {
-                    "several trials release about the same rows that often"
-                },
-                self.largest_epsilon().unwrap_or(f64::INFINITY),
-                first.delta.unwrap_or_default(),
-            ),
-            dzoa::privacy::Claim::None => {
-                "NONE: the exchanged vectors are not protected, and nothing is promised.".into()
-            }
-        }
+        statement.sentence() + &noise
     }
 
-    /// The largest exact epsilon of any agent.
-    fn largest_epsilon(&self) -> Option<f64> {
-        self.privacy.iter().filter_map(|entry| entry.epsilon_exact).reduce(f64::max)
+    /// The same without what was measured on private rows.
+    pub fn public(&self) -> Self {
+        let mut public = self.clone();
+        for entry in &mut public.privacy {
+            entry.sigma_measured = None;
+            entry.epsilon_if_measured_noise_were_gaussian = None;
+        }
+        public
     }
 
     /// How the noise that is there compares with the noise that the claim assumes.

@@ -4,6 +4,8 @@ use crate::agents::Promise;
 use crate::config::{Config, Mechanism};
 use crate::error::{Error, Result};
 use crate::files::{csv_field, csv_number};
+use crate::private_file;
+use crate::summary::NOT_TO_BE_SHARED;
 use dzoa::privacy::{Accountant, ExactGaussian, calibrate};
 use dzoa::trace::{Record, Recorder};
 use std::fs::{File, OpenOptions};
@@ -74,8 +76,17 @@ pub struct TraceFile<'a> {
     pub errors: Vec<(u64, f64)>,
 }
 
-/// The columns of every trace.csv.
+/// The columns of the trace.csv of a run. Errors and gaps need everybody's rows, and are not protected.
 pub const HEADER: &str = "trial,round,agent,error,objective_gap,consensus,epsilon_spent";
+
+/// The first lines of the trace.csv of an agent.
+pub const SHARED_HEADER: &str =
+    "# may be shared: functions of what was exchanged\nround,agent,consensus,epsilon_spent";
+
+/// The first lines of the trace.csv of a run, with more columns behind the usual ones.
+pub fn header(more: &str) -> String {
+    format!("# {NOT_TO_BE_SHARED}\n{HEADER}{more}\n")
+}
 
 impl<'a> TraceFile<'a> {
     /// Begins a file in the directory of the run: trace.csv for the first trial, one of its own for every other until
@@ -90,15 +101,11 @@ impl<'a> TraceFile<'a> {
             0 => out.join("trace.csv"),
             _ => out.join(format!("trace-{}.csv", trial + 1)),
         };
+        let first = if trial == 0 { header("") } else { String::new() };
         let file = std::fs::create_dir_all(out)
-            .and_then(|()| File::create(&path))
-            .and_then(|file| {
-                let mut file = BufWriter::new(file);
-                if trial == 0 {
-                    writeln!(file, "{HEADER}")?;
-                }
-                Ok(file)
-            })
+            .and_then(|()| private_file::write(&path, first.as_bytes()))
+            .and_then(|()| OpenOptions::new().append(true).open(&path))
+            .map(BufWriter::new)
             .map_err(|error| unwritten(&path, &error))?;
         let names = names.iter().map(|name| csv_field(name)).collect();
         Ok(Self { path, file, trial, names, spending, errors: Vec::new() })

@@ -188,6 +188,20 @@ fn missing_and_broken_files_are_named() {
     std::fs::write(dir.path().join("model.json"), "{}").unwrap();
     let error = refused(dir.path(), &["predict", "--model", "model.json", "x.csv"]);
     assert!(error.contains("model.json: not a model"), "{error}");
+    // Models of another format are refused by its name, with the way out.
+    small_run(dir.path());
+    let text = std::fs::read_to_string(dir.path().join("o/model.json")).unwrap();
+    assert!(text.starts_with("{\n  \"model\": 1,\n"), "{text}");
+    for (format, expected, way_out) in [
+        ("\"model\": 7,", "is a model of format 7, and this version reads format 1", "update"),
+        ("\"model\": \"x\",", "is a model of format \"x\"", "update"),
+        ("", "is a model without a format, of version 0.2.3 or older", "fit it again; or add"),
+    ] {
+        let other = text.replace("\"model\": 1,", format);
+        std::fs::write(dir.path().join("model.json"), other).unwrap();
+        let error = refused(dir.path(), &["predict", "--model", "model.json", "x.csv"]);
+        assert!(error.contains(expected) && error.contains(way_out), "{error}");
+    }
     assert!(refused(dir.path(), &["report", "."]).contains("summary.json"));
     assert!(refused(dir.path(), &["schema", "infer", "gone.csv"]).contains("gone.csv"));
 }
@@ -208,7 +222,7 @@ fn the_report_of_broken_files_is_refused_and_the_old_one_stays() {
     let out = dir.path().join("o");
     let page = std::fs::read(out.join("report.html")).unwrap();
     let trace = std::fs::read_to_string(out.join("trace.csv")).unwrap();
-    let header = trace.lines().next().unwrap();
+    let header = trace.lines().nth(1).unwrap();
     for (broken, expected) in [
         (String::new(), "trace.csv: no column `round`"),
         (format!("{header}\n1,x,1,1,1,1,1\n"), "trace.csv: line 2: round `x` is not a whole"),

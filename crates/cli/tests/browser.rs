@@ -179,6 +179,15 @@ fn the_three_claims_cannot_be_confused() {
         );
         looks.push(look.as_array().unwrap().clone());
         assert_silent(&tab, page);
+        // Beside every claim, on the first screen of a phone as well: the page itself is not covered.
+        for (width, height) in [(390, 844), (1280, 900)] {
+            tab.resize(width, height);
+            tab.settle();
+            let holder = tab.eval("document.querySelector('.claim + .holder').innerText");
+            let holder = holder.as_str().unwrap();
+            assert!(holder.starts_with("For the holder of the rows: do not share."), "{holder}");
+            assert_no_sideways_scrolling(&mut tab);
+        }
     }
     for (a, b) in [(0, 1), (0, 2), (1, 2)] {
         for aspect in 0..4 {

@@ -211,6 +211,45 @@ fn values_per_sample_give_an_exact_guarantee_without_a_seed() {
     assert_eq!(seeded["privacy"][0]["claim"], "none");
 }
 
+/// A failure may say something about the samples: what the plan allowed is the guarantee. Version 0.2.3 printed 3.247
+/// of 20 for a program that failed in round 3.
+#[test]
+fn a_program_that_fails_in_a_round_leaves_the_statement_of_the_whole_plan() {
+    let dir = tempdir().unwrap();
+    let text = "import json, sys\njson.loads(sys.stdin.readline())\nasked = 0\n\
+                for line in sys.stdin:\n    q = json.loads(line)\n    asked += len(q['points'])\n    \
+                v = [[abs(p[0] - i / 50) for i in range(100)] for p in q['points']]\n    \
+                answer = {'id': q['id'], 'values': v if asked < 200 else None}\n    \
+                print(json.dumps(answer), flush=True)\n";
+    std::fs::write(dir.path().join("median.py"), text).unwrap();
+    let agent = |name: &str| {
+        format!(r#"{{ name = "{name}", command = ["python3", "median.py"], samples = 100 }}"#)
+    };
+    let text = format!(
+        "[problem]\nloss = \"external\"\nfeatures = 1\nper_sample = true\n[data]\n\
+         agents = [{}, {}]\n[network]\ntopology = \"path\"\n[algorithm]\nrounds = 60\n\
+         [privacy]\nmechanism = \"scalar\"\ntotal_epsilon = 20.0\ndelta = 1e-5\n",
+        agent("a"),
+        agent("b")
+    );
+    std::fs::write(dir.path().join("run.toml"), text).unwrap();
+    let output = dzoa(dir.path(), &["run", "run.toml", "--out", "o"]);
+    assert_eq!(output.status.code(), Some(1));
+    let summary = std::fs::read_to_string(dir.path().join("o/summary.json")).unwrap();
+    let summary: serde_json::Value = serde_json::from_str(&summary).unwrap();
+    assert_eq!(summary["status"], "objective-failed", "{summary:#}");
+    let done = summary["rounds_done"].as_u64().unwrap();
+    assert!(done > 0 && done < 60, "{done}");
+    let entry = &summary["privacy"][0];
+    assert!(entry["epsilon_charged"].as_f64().unwrap() < 10.0, "{entry:#}");
+    assert!(entry["epsilon_exact"].as_f64().unwrap() > 19.9, "{entry:#}");
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(printed.contains("together are (20.000, 1e-5)"), "{printed}");
+    assert!(printed.contains("every value depending on its own sample only"), "{printed}");
+    let trace = std::fs::read_to_string(dir.path().join("o/trace.csv")).unwrap();
+    assert!(trace.starts_with("# for the holder of the rows: do not share\n"), "{trace}");
+}
+
 #[test]
 fn bad_configs_are_refused_and_nothing_is_written() {
     let dir = tempdir().unwrap();

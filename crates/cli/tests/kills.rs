@@ -110,8 +110,8 @@ fn two_hundred_kills_change_no_bit_and_charge_nothing_twice() {
         let ledger = json(dir, &["ledger", "show", &ledger, "--json"]);
         assert_eq!(ledger["releases"], ROUNDS);
         assert_eq!(
-            summary["privacy"][0]["epsilon_lifetime"],
-            simulated["privacy"][k]["epsilon_lifetime"]
+            summary["privacy"][0]["epsilon_charged"],
+            simulated["privacy"][k]["epsilon_charged"]
         );
         assert_eq!(only_one_vector_per_round(&dir.join(format!("frames-{name}"))), ROUNDS);
     }

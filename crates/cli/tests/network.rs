@@ -60,6 +60,12 @@ fn same_bits(dir: &Path, file: &str, extra: &[&str]) -> serde_json::Value {
         let summary: serde_json::Value = serde_json::from_str(&summary).unwrap();
         assert_eq!(summary["privacy"][0], simulated["privacy"][k], "{name} says the same itself");
         assert!(!own.join("report.html").exists(), "the report is one for all");
+        // What may be shared and what may not do not look alike.
+        let trace = std::fs::read_to_string(own.join("trace.csv")).unwrap();
+        let shared = "# may be shared: functions of what was exchanged\n\
+                      round,agent,consensus,epsilon_spent\n";
+        assert!(trace.starts_with(shared), "{trace}");
+        assert_eq!(summary["sharing"], "for the holder of the rows: do not share");
         for file in ["model.json", "summary.json", "trace.csv", "journal"] {
             assert!(own.join(file).exists(), "{name} has no {file}");
         }

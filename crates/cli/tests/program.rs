@@ -28,8 +28,11 @@ fn a_run_writes_its_files_and_says_that_nominal_is_not_a_guarantee() {
         assert!(files.contains(&file.to_string()), "{files:?}");
     }
     let trace = std::fs::read_to_string(dir.path().join("runs/paper/trace.csv")).unwrap();
-    assert!(trace.starts_with("trial,round,agent,error,objective_gap,consensus,epsilon_spent\n"));
-    assert_eq!(trace.lines().count(), 1 + 12 * 5);
+    let mut lines = trace.lines();
+    assert_eq!(lines.next(), Some("# for the holder of the rows: do not share"));
+    let columns = "trial,round,agent,error,objective_gap,consensus,epsilon_spent";
+    assert_eq!(lines.next(), Some(columns));
+    assert_eq!(lines.count(), 12 * 5);
     // A second run goes elsewhere.
     assert!(dzoa(dir.path(), &[&["run"][..], &QUICK].concat()).status.success());
     assert_eq!(listing(&dir.path().join("runs")), ["paper", "paper-2"]);
@@ -380,7 +383,7 @@ fn the_trace_is_written_while_the_rounds_go_and_ctrl_c_completes_the_files() {
     let summary: serde_json::Value = serde_json::from_str(&summary).unwrap();
     let rounds = summary["rounds_done"].as_u64().unwrap();
     let text = std::fs::read_to_string(&trace).unwrap();
-    let mut rows = text.lines().skip(1);
+    let mut rows = text.lines().skip(2);
     for round in 1..=rounds {
         for agent in 1..=5 {
             let row = rows.next().unwrap_or_else(|| panic!("no row for round {round}"));

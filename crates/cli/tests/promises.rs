@@ -174,23 +174,52 @@ fn a_ledger_outlives_a_run_and_stops_the_one_that_would_overspend() {
     assert_eq!(run("b", &["--new-ledger", "--budget", "1.3"]).0, Some(0));
     let once = spent();
     assert!(once <= 1.0 && once > 0.999);
-    // The second run goes on from there, and is stopped before the budget is exceeded.
+    let shown = json(path, &["ledger", "show", "ledgers/north.ledger", "--json"]);
+    assert_eq!(shown["releases"], 10);
+    assert_eq!(shown["entries"], 11, "the run's beginning, and its releases");
+    // The second run would not last, is refused before its first round, and changes nothing.
+    let before = std::fs::read(path.join("ledgers/north.ledger")).unwrap();
     let (code, error) = run("c", &[]);
+    assert_eq!(code, Some(2));
+    assert!(error.contains("does not last") && error.contains("--spend-what-is-left"), "{error}");
+    assert_eq!(std::fs::read(path.join("ledgers/north.ledger")).unwrap(), before);
+    assert!(!path.join("c").exists());
+    // If told to, it goes on until the budget ends.
+    let (code, error) = run("c", &["--spend-what-is-left"]);
     assert_eq!(code, Some(1));
     assert!(error.contains("BudgetExhausted") && error.contains("rounds"), "{error}");
     assert!(spent() > once && spent() <= 1.3);
     let summary = std::fs::read_to_string(path.join("c/summary.json")).unwrap();
     assert!(summary.contains("\"status\": \"budget-exhausted\""));
-    // Other rows have another ledger.
+    // Other rows under the same name go on with the same budget.
     let rows = std::fs::read_to_string(path.join("study/north.csv")).unwrap();
     std::fs::write(path.join("study/north.csv"), rows.replacen("no,", "yes,", 1)).unwrap();
+    let twice = spent();
     let (code, error) = run("d", &[]);
-    assert_eq!(code, Some(2));
-    assert!(error.contains("belongs to other rows"), "{error}");
+    assert_eq!(code, Some(2), "{error}");
+    let (_, error) = run("d", &["--spend-what-is-left"]);
+    assert!(
+        error.contains("the rows of data set `north` are not those of earlier runs"),
+        "{error}"
+    );
+    assert!(spent() >= twice, "the budget goes on");
+    // Ledger and key are their owner's, and the key is not in the ledger.
+    #[cfg(unix)]
+    for file in ["north.ledger", "north.ledger.key"] {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = std::fs::metadata(path.join("ledgers").join(file)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{file}");
+    }
+    let key = std::fs::read_to_string(path.join("ledgers/north.ledger.key")).unwrap();
+    let ledger = std::fs::read_to_string(path.join("ledgers/north.ledger")).unwrap();
+    assert!(key.trim().len() == 64 && !ledger.contains(key.trim()));
     // A changed byte is found.
     let text = std::fs::read_to_string(path.join("ledgers/west.ledger")).unwrap();
-    std::fs::write(path.join("ledgers/west.ledger"), text.replacen("round 2", "round 3", 1))
-        .unwrap();
+    std::fs::write(
+        path.join("ledgers/west.ledger"),
+        text.replacen("\"round\":2", "\"round\":3", 1),
+    )
+    .unwrap();
     let verify = dzoa(path, &["ledger", "verify", "ledgers/west.ledger"]);
     assert_eq!(verify.status.code(), Some(2));
     // A seeded run has nothing to charge.

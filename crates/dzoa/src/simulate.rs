@@ -9,7 +9,7 @@ use crate::problem::{LocalObjective, Problem};
 use crate::streams::Streams;
 use crate::trace::{Observer, RoundView, Status};
 use crate::zeroth_order::{Workspace, ZerothOrder};
-use dzoa_privacy::{Digest, Event, Ledger};
+use dzoa_privacy::{Digest, Event, Ledger, RunId};
 use rayon::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -191,6 +191,9 @@ pub trait Fleet: Send + Sync {
     /// What was charged to agent k.
     fn ledger(&self, k: usize) -> &Ledger;
 
+    /// The run that agent k's charges are made for.
+    fn run_id(&self, k: usize) -> RunId;
+
     /// What it took.
     fn costs(&self) -> Costs;
 
@@ -240,6 +243,10 @@ impl Fleet for Vec<Agent> {
 
     fn ledger(&self, k: usize) -> &Ledger {
         self[k].ledger()
+    }
+
+    fn run_id(&self, k: usize) -> RunId {
+        self[k].run()
     }
 
     fn costs(&self) -> Costs {

@@ -7,7 +7,7 @@ use dzoa::lagrangian::Lagrangian;
 use dzoa::prelude::*;
 use dzoa::privacy::audit::{Scores, separation};
 use dzoa::privacy::{Event, Ledger};
-use dzoa::problem::{Directions, PerSample, Probe, Scratch};
+use dzoa::problem::{Directions, Probe, Scratch};
 use dzoa::scalar::Scalar;
 use dzoa::streams::Purpose;
 use dzoa::zeroth_order::Workspace;
@@ -73,7 +73,7 @@ impl Round {
     fn release(&mut self, bit: usize, sigma: f64, noise: u64) -> Vec<f64> {
         // The directions come from the public root; only the noise is another one's.
         let event = Event::discrete_gaussian(1.0, sigma, DIRECTIONS, 1);
-        let receipt = Ledger::default().charge(event, "").unwrap();
+        let receipt = Ledger::default().charge(event.query(1)).unwrap();
         let streams = self.streams.trial(noise);
         let context = RoundContext { agent: "a", round: 1, streams: &streams };
         let lagrangian = Lagrangian {

@@ -23,6 +23,7 @@ mod mechanism;
 pub mod noise;
 pub mod packed;
 mod rdp;
+mod statement;
 
 pub use accountant::{Accountant, ExactGaussian, Theorem2, Unsupported, ZeroConcentrated};
 pub use charge::{Begin, Charge, Query, Seen};
@@ -36,6 +37,7 @@ pub use mechanism::{
     BrokenSeal, NoiseKey, NoisyObjective, NoisyScalars, Private, Release, Sealed, WrongEvent,
 };
 pub use rdp::Renyi;
+pub use statement::{EarlierRuns, Facts, Statement};
 
 /// Rounds a computed bound up by a few units in the last place: more than the rounding error of the
 /// short closed forms used here, less than anybody can see.

@@ -18,6 +18,7 @@ use crate::progress::Progress;
 use crate::summary::Summary;
 use children::Children;
 use dzoa::prelude::Streams;
+use dzoa::privacy::EarlierRuns;
 use dzoa_node::certs::CertFiles;
 use dzoa_node::journal;
 use dzoa_node::replay::{releases, replay};
@@ -110,7 +111,8 @@ pub fn launch(args: &LaunchArgs) -> Result<()> {
     let slowest = own.iter().map(|summary| summary.seconds).fold(0.0, f64::max);
     trial.elapsed = Duration::from_secs_f64(slowest);
     let trials = [trial];
-    let summary = summarise(config, &instances, &trials);
+    // A trial: its ledgers end with it.
+    let summary = summarise(config, &instances, &trials, EarlierRuns::NotCounted);
     write_files(&out, config, &instances, &trials, &summary)?;
     if args.json {
         super::print_json(&summary)?;

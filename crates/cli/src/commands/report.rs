@@ -1,6 +1,7 @@
 //! `dzoa report DIR`
 
 use crate::error::{Error, Result};
+use crate::private_file;
 use crate::report::{self, Trace, comparison::Comparison};
 use crate::summary::Summary;
 use serde::de::DeserializeOwned;
@@ -24,7 +25,7 @@ pub fn report(dir: &Path) -> Result<()> {
         }
     };
     let out = dir.join("report.html");
-    std::fs::write(&out, page)
+    private_file::write(&out, page.as_bytes())
         .map_err(|error| Error::run(format!("{}: {error}", out.display())))?;
     super::print(&format!("{}\n", out.display()))
 }

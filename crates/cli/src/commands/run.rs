@@ -16,8 +16,9 @@ use crate::interrupt;
 use crate::ledger_file::{self, LedgerFile};
 use crate::progress::Progress;
 use crate::trace_file::{Spending, TraceFile};
+use dzoa::baselines::Needs;
 use dzoa::prelude::*;
-use dzoa::privacy::{Budget, Entry, Event, Ledger};
+use dzoa::privacy::{Budget, EarlierRuns, Entry, Event, Ledger, RunId};
 use dzoa::problem::Failure;
 use dzoa::reference::Optimum;
 use dzoa::simulate::{Costs, Fleet};
@@ -65,7 +66,11 @@ pub fn run(args: &RunArgs) -> Result<()> {
     })?;
     progress.finish();
 
-    let summary = summarise(&config, &instances, &trials);
+    let earlier_runs = match args.ledger {
+        Some(_) => EarlierRuns::Counted,
+        None => EarlierRuns::NotCounted,
+    };
+    let summary = summarise(&config, &instances, &trials, earlier_runs);
     write_files(&out, &config, &instances, &trials, &summary)?;
     if args.common.json {
         super::print_json(&summary)?;
@@ -111,6 +116,10 @@ pub struct Trial {
     pub promises: Vec<Promise>,
     /// Per agent.
     pub ledgers: Vec<Ledger>,
+    /// Per agent: what its charges are made for.
+    pub runs: Vec<RunId>,
+    /// What the algorithm takes.
+    pub needs: Needs,
 }
 
 /// What all trials of a run share.
@@ -210,6 +219,8 @@ impl Trial {
             noise,
             promises,
             ledgers: (0..fleet.len()).map(|k| fleet.ledger(k).clone()).collect(),
+            runs: (0..fleet.len()).map(|k| fleet.run_id(k)).collect(),
+            needs: fleet.lockstep().map(|lockstep| lockstep.needs()).unwrap_or_default(),
             optimum,
             estimates,
         })

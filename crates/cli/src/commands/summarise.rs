@@ -5,16 +5,20 @@ use crate::agents::Promise;
 use crate::config::{Config, Mechanism, Solver};
 use crate::inner::{Noise, REPLICATES, c1};
 use crate::instance::Instances;
-use crate::summary::{PrivacyEntry, Summary};
-use dzoa::mechanism::Target;
+use crate::schema::Schema;
+use crate::summary::{NOT_TO_BE_SHARED, PrivacyEntry, Summary};
+use dzoa::baselines::Needs;
 use dzoa::prelude::*;
-use dzoa::privacy::{
-    Accountant, Claim, ExactGaussian, Ledger, ZeroConcentrated, calibrate, gaussian,
-};
+use dzoa::privacy::{EarlierRuns, Facts, Ledger, RunId, Statement, gaussian};
 use dzoa::trace::mean;
 
 /// The summary of a run.
-pub fn summarise(config: &Config, instances: &Instances, trials: &[Trial]) -> Summary {
+pub fn summarise(
+    config: &Config,
+    instances: &Instances,
+    trials: &[Trial],
+    earlier_runs: EarlierRuns,
+) -> Summary {
     let graph = &instances.graph;
     let first = &trials[0];
     let finite = |value: f64| value.is_finite().then_some(value);
@@ -30,16 +34,12 @@ pub fn summarise(config: &Config, instances: &Instances, trials: &[Trial]) -> Su
     let gaps: Option<Vec<f64>> =
         trials.iter().map(|trial| trial.optimum.as_ref()?.certificate.duality_gap).collect();
     let rounds_done = trials.iter().map(|trial| trial.rounds_done).min().unwrap_or(0);
-    // What was charged is that of the first trial, whose ledgers are shown.
-    let charged_rounds = match config.privacy.mechanism.target() {
-        Some(_) => first.rounds_done,
-        None => rounds_done,
-    };
     let centre = mean(&first.estimates);
     let consensus = first.estimates.iter().map(|estimate| {
         estimate.iter().zip(&centre).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt()
     });
     Summary {
+        sharing: NOT_TO_BE_SHARED.into(),
         name: config.name.clone(),
         status: failed.map_or(&Status::Finished, |trial| &trial.status).word().into(),
         algorithm: config.algorithm.name().into(),
@@ -84,9 +84,13 @@ pub fn summarise(config: &Config, instances: &Instances, trials: &[Trial]) -> Su
                 let about = About {
                     noise: first.noise.get(k),
                     promise: &first.promises[k],
+                    // Of the first trial, whose ledgers are shown.
                     ledger: &first.ledgers[k],
+                    run: first.runs[k],
+                    earlier_runs,
+                    needs: first.needs,
                 };
-                privacy_entry(config, &about, charged_rounds)
+                privacy_entry(config, &about)
             })
             .collect(),
         config: config.given.clone(),
@@ -99,33 +103,41 @@ pub struct About<'a> {
     pub noise: Option<&'a Noise>,
     /// What the mechanism promises.
     pub promise: &'a Promise,
-    /// What was charged.
+    /// What was charged to the rows.
     pub ledger: &'a Ledger,
+    /// The run.
+    pub run: RunId,
+    /// Whether the ledger outlives it.
+    pub earlier_runs: EarlierRuns,
+    /// What the algorithm takes.
+    pub needs: Needs,
 }
 
-/// What may be said about one agent's privacy after so many rounds.
-pub fn privacy_entry(config: &Config, about: &About<'_>, rounds: u64) -> PrivacyEntry {
-    let none = PrivacyEntry::none();
-    let (epsilon, delta) = match &config.privacy.mechanism {
-        Mechanism::Intrinsic { epsilon, delta, .. } => (*epsilon, *delta),
-        Mechanism::None => return none,
-        Mechanism::Output { target, .. } | Mechanism::Scalar { target, .. } => {
-            return exact_entry(config, target, about, rounds, none);
+/// What may be said about one agent's privacy, however its run ended, and what is known about its noise.
+pub fn privacy_entry(config: &Config, about: &About<'_>) -> PrivacyEntry {
+    let &About { noise, promise, ledger, run, earlier_runs, needs } = about;
+    let rounds = config.algorithm.admm.rounds;
+    let Some(delta) = config.privacy.mechanism.delta() else { return Statement::none().into() };
+    let planned = promise.planned(rounds);
+    let (void, rests_on) = (void(config), rests_on(config, needs));
+    let facts = Facts { ledger, run, planned: &planned, delta, earlier_runs, void, rests_on };
+    let plain = PrivacyEntry::from(Statement::new(&facts));
+    let (c1, c1_holds) = match (&config.privacy.mechanism, &config.algorithm.solver) {
+        // Other algorithms may clip; their sensitivity says it all.
+        (Mechanism::Output { .. }, Solver::Baseline(_))
+        | (Mechanism::Scalar { .. } | Mechanism::None, _) => (None, None),
+        (Mechanism::Output { .. } | Mechanism::Intrinsic { .. }, _) => {
+            let (c1, holds) = c1(config);
+            (Some(c1), Some(holds))
         }
     };
-    // What the claim would cost if the noise were there, as perfect as Theorem 1 wants it.
-    let multiplier = calibrate::theorem1_noise_multiplier(epsilon, delta);
-    let mu = (rounds as f64).sqrt() / multiplier;
-    let (c1, c1_holds) = c1(config);
-    let noise = about.noise;
+    let plain = PrivacyEntry { c1, c1_holds, ..plain };
+    if config.privacy.mechanism.target().is_some() {
+        let sensitivity = Some(promise.sensitivity);
+        return PrivacyEntry { sigma_assumed: promise.sigma(), sensitivity, ..plain };
+    }
     let measured = noise.and_then(|noise| noise.measured);
     PrivacyEntry {
-        claim: Claim::Nominal,
-        epsilon_per_round: Some(epsilon),
-        epsilon_theorem2: Some(calibrate::theorem2_epsilon(epsilon, delta, rounds)),
-        epsilon_zcdp: Some(gaussian::zcdp_epsilon(0.5 * mu * mu, delta)),
-        epsilon_exact: Some(gaussian::epsilon(delta, mu)),
-        delta: Some(delta),
         sigma_assumed: noise.map(|noise| noise.assumed),
         sigma_measured: measured,
         sigma_measured_how: measured.map(|_| {
@@ -138,52 +150,25 @@ pub fn privacy_entry(config: &Config, about: &About<'_>, rounds: u64) -> Privacy
             gaussian::epsilon(delta, mu)
         }),
         sensitivity: noise.map(|noise| noise.sensitivity),
-        c1: Some(c1),
-        c1_holds: Some(c1_holds),
-        ..none
+        ..plain
     }
 }
 
-/// The entry of a mechanism that holds: what the agent's ledger says.
-fn exact_entry(
-    config: &Config,
-    target: &Target,
-    about: &About<'_>,
-    rounds: u64,
-    none: PrivacyEntry,
-) -> PrivacyEntry {
+/// What takes a guarantee away.
+fn void(config: &Config) -> Vec<String> {
     // Whoever knows the seed can subtract the noise; and several trials on the same rows release as often.
     let repeated = config.run.trials > 1 && config.schema.is_some();
-    let void = config.run.seed.is_some() || repeated;
-    let claim = if void { Claim::None } else { Claim::Exact };
-    let (c1, c1_holds) = match config.privacy.mechanism {
-        // Other algorithms may clip; their sensitivity says it all.
-        Mechanism::Output { .. } if !matches!(config.algorithm.solver, Solver::Baseline(_)) => {
-            let (c1, holds) = c1(config);
-            (Some(c1), Some(holds))
-        }
-        _ => (None, None),
-    };
-    let About { promise, ledger, .. } = about;
-    // This run's releases; the ledger may hold those of earlier runs before them.
-    let (mut exact, mut zcdp) = (ExactGaussian::default(), ZeroConcentrated::default());
-    let charged = || promise.charged(rounds).iter();
-    let total = |account: &mut dyn Accountant| {
-        charged().try_for_each(|event| account.compose(event)).ok()?;
-        Some(account.epsilon(target.delta))
-    };
-    PrivacyEntry {
-        claim,
-        epsilon_exact: total(&mut exact),
-        epsilon_zcdp: total(&mut zcdp),
-        epsilon_lifetime: Some(ledger.epsilon(target.delta)).filter(|e| e.is_finite()),
-        delta: Some(target.delta),
-        sigma_assumed: promise.sigma(),
-        sensitivity: Some(promise.sensitivity),
-        c1,
-        c1_holds,
-        ..none
-    }
+    let reasons = [(config.run.seed.is_some(), Statement::SEEDED), (repeated, Statement::REPEATED)];
+    reasons.iter().filter(|(given, _)| *given).map(|(_, why)| (*why).into()).collect()
+}
+
+/// What an exact guarantee rests on here.
+fn rests_on(config: &Config, needs: Needs) -> Vec<String> {
+    let exact = config.privacy.mechanism.target().is_some();
+    let drops = config.schema.as_ref().is_some_and(Schema::drops_rows);
+    let reasons =
+        [(drops, Statement::ROWS_DROPPED), (needs.trusted_solver, Statement::TRUSTED_SOLVER)];
+    reasons.iter().filter(|(given, _)| exact && *given).map(|(_, what)| (*what).into()).collect()
 }
 
 /// Mean over trials; nothing if a trial has none.

@@ -7,19 +7,18 @@ use crate::commands;
 use crate::commands::run::way_out;
 use crate::config::{External, Mechanism};
 use crate::error::{Error, Result};
-use crate::files::{csv_field, csv_number, describe, json, output_directory, write_file};
-use crate::model::{Coefficient, Model};
+use crate::files::{
+    csv_field, csv_number, describe, json, output_directory, write_file, write_private,
+};
+use crate::model::{Coefficient, MODEL_FORMAT, Model};
 use crate::progress::Progress;
 use crate::report::Trace;
-use crate::summary::{PrivacyEntry, Summary};
-use crate::trace_file::HEADER;
-use crate::{instance, interrupt, report};
+use crate::summary::{NOT_TO_BE_SHARED, PrivacyEntry, Summary};
+use crate::{instance, interrupt, report, trace_file};
 use dzoa::agent::{Agent, Average};
 use dzoa::black_boxes::{GOSSIP_FRACTION, PrepareError, Prepared, Protection, prepare};
 use dzoa::prelude::*;
-use dzoa::privacy::{
-    Accountant, Claim, Event, ExactGaussian, ZeroConcentrated, calibrate, gaussian,
-};
+use dzoa::privacy::{Accountant, EarlierRuns, Event, ExactGaussian, Facts, Statement, calibrate};
 use dzoa::problem::regularizer::Penalty;
 use dzoa::trace::{EarlyStop, ValueRecord, ValueRecorder, mean};
 use program::Program;
@@ -173,6 +172,7 @@ impl Outcome<'_> {
         let apart =
             records.last().map(|last| last.consensus.iter().fold(0.0, |a: f64, b| a.max(*b)));
         Summary {
+            sharing: NOT_TO_BE_SHARED.into(),
             name: config.name.clone(),
             status: self.status.word().into(),
             algorithm: "d-zoa".into(),
@@ -212,76 +212,54 @@ impl Outcome<'_> {
         }
     }
 
-    /// What may be said about agent k.
+    /// What may be said about agent k, however the run ended.
     fn entry(&self, k: usize) -> PrivacyEntry {
-        let seeded = self.config.run.seed.is_some();
-        let plain = PrivacyEntry::none();
-        let sensitivity = Some(self.prepared.sensitivity[k]);
-        match &self.config.mechanism {
-            Mechanism::Scalar { target, .. } => PrivacyEntry {
-                // Whoever knows the seed can subtract the noise.
-                claim: if seeded { Claim::None } else { Claim::Exact },
-                epsilon_exact: self.spent(
-                    k,
-                    self.rounds_done(),
-                    ExactGaussian::default(),
-                    target.delta,
-                ),
-                epsilon_zcdp: self.spent(
-                    k,
-                    self.rounds_done(),
-                    ZeroConcentrated::default(),
-                    target.delta,
-                ),
-                delta: Some(target.delta),
-                sigma_assumed: self.prepared.events[k].iter().find_map(|event| match event {
-                    Event::DiscreteGaussian { sigma, .. } => Some(*sigma),
-                    _ => None,
-                }),
-                sensitivity,
-                ..plain
-            },
-            Mechanism::Intrinsic { epsilon, delta, .. } => {
-                let rounds = self.rounds_done();
-                let multiplier = calibrate::theorem1_noise_multiplier(*epsilon, *delta);
-                let mu = (rounds as f64).sqrt() / multiplier;
-                PrivacyEntry {
-                    claim: Claim::Nominal,
-                    epsilon_per_round: Some(*epsilon),
-                    epsilon_theorem2: Some(calibrate::theorem2_epsilon(*epsilon, *delta, rounds)),
-                    epsilon_zcdp: Some(gaussian::zcdp_epsilon(0.5 * mu * mu, *delta)),
-                    epsilon_exact: Some(gaussian::epsilon(*delta, mu)),
-                    delta: Some(*delta),
-                    sensitivity,
-                    c1: Some(1.0),
-                    c1_holds: Some(false),
-                    ..plain
-                }
-            }
-            Mechanism::None | Mechanism::Output { .. } => plain,
+        let Self { config, prepared, .. } = self;
+        let Some(delta) = config.mechanism.delta() else { return Statement::none().into() };
+        let events = &prepared.events[k];
+        let exact = config.mechanism.target().is_some();
+        let rounds = prepared.admm.rounds as usize;
+        let last = events.last().into_iter().cycle();
+        let planned: Vec<Event> = events.iter().chain(last).take(rounds).copied().collect();
+        let texts = |given: bool, text: &str| Vec::from_iter(given.then(|| text.to_string()));
+        let statement = Statement::new(&Facts {
+            ledger: prepared.agents[k].ledger(),
+            run: prepared.agents[k].run(),
+            planned: &planned,
+            delta,
+            earlier_runs: EarlierRuns::NotCounted,
+            void: texts(config.run.seed.is_some(), Statement::SEEDED),
+            rests_on: texts(exact, Statement::OWN_SAMPLE),
+        });
+        PrivacyEntry {
+            sigma_assumed: events.iter().find_map(|event| match event {
+                Event::DiscreteGaussian { sigma, .. } => Some(*sigma),
+                _ => None,
+            }),
+            sensitivity: Some(prepared.sensitivity[k]),
+            c1: (!exact).then_some(1.0),
+            c1_holds: (!exact).then_some(false),
+            ..statement.into()
         }
     }
 
-    /// What agent k has spent after so many rounds; a round that failed was charged, too.
-    fn spent(
-        &self,
-        k: usize,
-        rounds: u64,
-        mut account: impl Accountant,
-        delta: f64,
-    ) -> Option<f64> {
-        let events = &self.prepared.events[k];
-        let charged = self.prepared.agents[k].ledger().charges().count();
-        let rounds = if rounds == self.rounds_done() { charged } else { rounds as usize };
-        events.iter().take(rounds).try_for_each(|event| account.compose(event)).ok()?;
+    /// What agent k was charged until after so many rounds.
+    fn spent(&self, k: usize, rounds: u64, delta: f64) -> Option<f64> {
+        let mut account = ExactGaussian::default();
+        let charges = self.prepared.agents[k].ledger().charges();
+        charges
+            .filter(|charge| charge.round <= rounds)
+            .try_for_each(|charge| account.compose(&charge.event))
+            .ok()?;
         Some(account.epsilon(delta))
     }
 
     fn write(&self, out: &Path, summary: &Summary, records: &[ValueRecord]) -> Result<()> {
         let trace = self.trace_csv(records);
-        write_file(out, "trace.csv", &trace)?;
+        write_private(out, "trace.csv", &trace)?;
         let names = summary.columns.iter().zip(mean(&summary.coefficients));
         let model = Model {
+            model: MODEL_FORMAT,
             sharing: "may be shared: a function of what was exchanged".into(),
             name: summary.name.clone(),
             loss: summary.loss.clone(),
@@ -296,23 +274,21 @@ impl Outcome<'_> {
         };
         write_file(out, "model.json", &json(&model)?)?;
         let trace = Trace::parse(trace.as_bytes(), "trace.csv", &summary.agent_names)?;
-        write_file(out, "report.html", &report::html(summary, &trace, &[])?)?;
+        write_private(out, "report.html", &report::html(summary, &trace, &[])?)?;
         // Last, so that a directory with a summary is a whole run.
-        write_file(out, "summary.json", &json(summary)?)
+        write_private(out, "summary.json", &json(summary)?)
     }
 
     /// trace.csv as of other runs, and the objective at the mean of the agents.
     fn trace_csv(&self, records: &[ValueRecord]) -> String {
-        let mut csv = format!("{HEADER},objective,evaluations\n");
+        let mut csv = trace_file::header(",objective,evaluations");
         for record in records {
             for (k, name) in self.graph.names().iter().enumerate() {
                 let spent = match &self.config.mechanism {
                     Mechanism::Intrinsic { epsilon, delta, .. } => {
                         Some(calibrate::theorem2_epsilon(*epsilon, *delta, record.round))
                     }
-                    Mechanism::Scalar { target, .. } => {
-                        self.spent(k, record.round, ExactGaussian::default(), target.delta)
-                    }
+                    Mechanism::Scalar { target, .. } => self.spent(k, record.round, target.delta),
                     _ => None,
                 };
                 let _ = writeln!(

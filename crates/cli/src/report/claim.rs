@@ -1,6 +1,6 @@
 //! The privacy claim at the top: three looks that differ in word, shape, border and colour.
 
-use crate::summary::Summary;
+use crate::summary::{NOT_TO_BE_SHARED, Summary};
 use dzoa::privacy::Claim;
 use maud::{Markup, PreEscaped, html};
 
@@ -30,23 +30,28 @@ fn icon(claim: Claim) -> PreEscaped<&'static str> {
 
 /// The claim, once, for all to see.
 pub fn banner(summary: &Summary) -> Markup {
-    let claim = summary.claim();
-    let promised = summary.privacy.iter().any(|entry| entry.epsilon_exact.is_some());
-    let headline = match claim {
-        Claim::Exact => "Privacy: exact guarantee",
-        Claim::Nominal => "Privacy: nominal, not a guarantee",
-        Claim::None if promised => "Privacy: none, no guarantee",
-        Claim::None => "Privacy: none, not protected",
-    };
-    let statement = summary.privacy_statement();
+    let statement = summary.statement();
+    let (claim, headline) = (statement.claim, statement.headline());
     html! {
         aside class={ "claim " (class(claim)) } role="note" aria-label=(headline) {
             (icon(claim))
             div {
                 p.headline { (headline) }
-                p { (without_word(&statement)) }
-                p.plain { (plain(summary, claim, promised)) }
+                p { (without_word(&summary.privacy_statement())) }
+                p.plain { (statement.in_plain_words()) }
             }
+        }
+    }
+}
+
+/// Who may see the page: the claim is about what the agents exchanged, and the page shows more than that.
+pub fn holder_only() -> Markup {
+    let (first, rest) = NOT_TO_BE_SHARED.split_at(1);
+    html! {
+        aside.holder role="note" aria-label="Who may see this page" {
+            strong { (first.to_uppercase()) (rest) "." }
+            " Errors, optimum, accuracy and what was measured are computed from the rows as they are. No guarantee covers "
+            "them, whatever is claimed for the messages. What may be passed on is model.json."
         }
     }
 }
@@ -67,43 +72,6 @@ fn without_word(statement: &str) -> String {
     let rest = statement.split_once(": ").filter(|(word, _)| is_word(word));
     let mut characters = rest.map_or(statement, |(_, rest)| rest).chars();
     characters.next().into_iter().flat_map(char::to_uppercase).chain(characters).collect()
-}
-
-/// What it means for somebody whose row is in the data.
-fn plain(summary: &Summary, claim: Claim, promised: bool) -> String {
-    // Beyond this the factor is so large that only its being large says something.
-    const WEAK: f64 = 8.0;
-    let epsilon = summary.privacy.iter().filter_map(|entry| entry.epsilon_exact).reduce(f64::max);
-    match (claim, epsilon) {
-        (Claim::Exact, Some(epsilon)) => {
-            let weak = if epsilon > WEAK { " That is a weak promise." } else { "" };
-            format!(
-                "In plain words: whatever anybody concludes from all messages together is at most {} times as likely with \
-                 one row as with another in its place, but for a probability of delta.{weak}",
-                factor(epsilon.exp()),
-            )
-        }
-        (Claim::Exact, None) => "The summary does not say which epsilon.".into(),
-        (Claim::Nominal, _) => "In plain words: do not rely on it. Treat what the agents exchanged as unprotected; the \
-             mechanisms output and scalar keep what they promise."
-            .into(),
-        (Claim::None, _) if promised => {
-            "In plain words: this is a rehearsal. Do not rely on its noise to protect anybody.".into()
-        }
-        (Claim::None, _) => {
-            "In plain words: whoever reads the messages may learn about single rows.".into()
-        }
-    }
-}
-
-/// Three digits of a factor: nobody needs more.
-fn factor(value: f64) -> String {
-    match value {
-        value if value < 10.0 => format!("{value:.2}"),
-        value if value < 100.0 => format!("{value:.1}"),
-        value if value < 1e4 => format!("{value:.0}"),
-        value => format!("{value:.0e}"),
-    }
 }
 
 #[cfg(test)]

@@ -35,6 +35,7 @@ pub fn html(summary: &Summary, trace: &Trace, rows: &[Row]) -> Result<String> {
             p.sub { (subtitle(summary)) }
         }
         (claim::banner(summary))
+        (claim::holder_only())
         div.pair {
             section aria-labelledby="result" {
                 h2 id="result" { "Result" }
@@ -85,6 +86,7 @@ pub fn comparison_html(comparison: &Comparison) -> Result<String> {
             p.sub { (setting) }
         }
         p.verdict { (verdict) }
+        (claim::holder_only())
         @if let Some(chart) = &pareto {
             section aria-labelledby="trade-off" {
                 h2 id="trade-off" { "Error against privacy" }

@@ -57,35 +57,24 @@ fn budget(summary: &Summary) -> Option<f64> {
 
 /// What the chart means, in plain words.
 pub fn words(summary: &Summary) -> Markup {
-    let promised = summary.privacy.iter().any(|entry| entry.epsilon_exact.is_some());
-    let largest = |get: fn(&PrivacyEntry) -> Option<f64>| {
-        summary.privacy.iter().filter_map(get).reduce(f64::max)
-    };
-    // Worth a word only where the ledgers held something before.
-    let lifetime = largest(|entry| entry.epsilon_lifetime).filter(|lifetime| {
-        let run = largest(|entry| entry.epsilon_exact).unwrap_or(0.0);
-        summary.claim() == Claim::Exact && *lifetime > 1.000_001 * run
-    });
+    let statement = summary.statement();
     html! {
         p {
-            @match summary.claim() {
+            @match statement.claim {
                 Claim::Exact => {
-                    "Every release is charged before it is made. The curve is what all releases so far cost together, "
-                    "for the agent that spent most."
+                    "Every release is charged before it is made. The curve is what was charged so far, for the agent that "
+                    "was charged most. The guarantee is that of the whole plan, whenever a run ends."
                 }
                 Claim::Nominal => {
                     "The curve is the paper's composition of its figure per round. "
                     strong { "It is nominal: " }
                     "it would be a cost only if the noise that it assumes were there."
                 }
-                Claim::None if promised => {
+                Claim::None if statement.is_noisy() => {
                     strong { "No guarantee. " }
                     "The accounting is shown as a run that keeps its promise would show it; this run does not."
                 }
                 Claim::None => { strong { "Not protected. " } "There is no budget, and nothing to spend: everything was exchanged in the clear." }
-            }
-            @if let Some(lifetime) = lifetime {
-                " With what the ledgers held before, an agent has spent up to ε = " (number(lifetime)) "."
             }
         }
     }
@@ -94,12 +83,13 @@ pub fn words(summary: &Summary) -> Markup {
 /// What is known about every agent's privacy.
 pub fn table(summary: &Summary) -> Markup {
     type Column = (&'static str, fn(&PrivacyEntry) -> Option<f64>);
-    let columns: [Column; 9] = [
-        ("ε per round", |entry| entry.epsilon_per_round),
-        ("ε by Theorem 2 (nominal)", |entry| entry.epsilon_theorem2),
-        ("ε by zCDP", |entry| entry.epsilon_zcdp),
-        ("ε by the Gaussian formula", |entry| entry.epsilon_exact),
-        ("δ", |entry| entry.delta),
+    let columns: [Column; 10] = [
+        ("ε per round", |entry| entry.statement.epsilon_per_round),
+        ("ε by Theorem 2 (nominal)", |entry| entry.statement.epsilon_theorem2),
+        ("ε by zCDP", |entry| entry.statement.epsilon_zcdp),
+        ("ε by the Gaussian formula", |entry| entry.statement.epsilon_exact),
+        ("ε of the ledger, earlier runs included", |entry| entry.statement.epsilon_lifetime),
+        ("δ", |entry| entry.statement.delta),
         ("σ assumed", |entry| entry.sigma_assumed),
         ("σ measured", |entry| entry.sigma_measured),
         ("ε if the measured noise were Gaussian", |e| e.epsilon_if_measured_noise_were_gaussian),
@@ -125,7 +115,7 @@ pub fn table(summary: &Summary) -> Markup {
                     @for (agent, entry) in agents {
                         tr {
                             th scope="row" { (agent) }
-                            td { (super::claim::badge(entry.claim)) }
+                            td { (super::claim::badge(entry.statement.claim)) }
                             @for (_, get) in &known { td { (get(entry).map_or(String::new(), number)) } }
                         }
                     }

@@ -43,7 +43,8 @@ impl Trace {
     /// Reads the text of one. `place` names it in errors.
     pub fn parse(text: impl Read, place: &str, agents: &[String]) -> Result<Self> {
         let wrong = |message: String| Error::input(format!("{place}: {message}")).hint(HINT);
-        let mut reader = csv::Reader::from_reader(text);
+        // The first line says who may see the file.
+        let mut reader = csv::ReaderBuilder::new().comment(Some(b'#')).from_reader(text);
         let header = reader.headers().map_err(|error| wrong(csv_error(&error)))?.clone();
         let column = |name: &str| header.iter().position(|column| column == name);
         let needed = |name: &str| column(name).ok_or_else(|| wrong(format!("no column `{name}`")));

@@ -9,7 +9,7 @@ use crate::simulate::{Costs, Fleet, Releases};
 use crate::streams::Streams;
 use crate::trace::{Observer, RoundView, Status};
 use dzoa_privacy::packed::pack;
-use dzoa_privacy::{Digest, Event, Ledger, Query, Receipt, Release};
+use dzoa_privacy::{Digest, Event, Ledger, Query, Receipt, Release, RunId};
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -246,6 +246,10 @@ impl Fleet for Lockstep {
 
     fn ledger(&self, k: usize) -> &Ledger {
         &self.ledgers[k]
+    }
+
+    fn run_id(&self, _k: usize) -> RunId {
+        self.streams.run_id()
     }
 
     fn costs(&self) -> Costs {

@@ -3,23 +3,23 @@
 
 use super::super::compare::accuracy;
 use super::super::summarise::{About, privacy_entry};
-use crate::agents::{Promise, promise};
+use crate::agents::promise;
 use crate::args::AgentArgs;
 use crate::config::{Config, Mechanism};
 use crate::error::{Error, Result};
 use crate::files::{csv_field, csv_number, json, model, write_file, write_private};
 use crate::inner::{inner_loop, noise_of_one};
 use crate::instance::Instances;
-use crate::summary::Summary;
-use crate::trace_file::HEADER;
+use crate::summary::{NOT_TO_BE_SHARED, Summary};
+use crate::trace_file::SHARED_HEADER;
+use dzoa::baselines::Needs;
 use dzoa::prelude::*;
-use dzoa::privacy::{Accountant, Event, ExactGaussian, Ledger, RunId, calibrate};
+use dzoa::privacy::{Accountant, EarlierRuns, ExactGaussian, Ledger, RunId, calibrate};
 use dzoa::trace::mean;
 use dzoa_node::journal::{self, Record};
 use dzoa_node::node::{End, Node};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// What the files are made from.
@@ -39,13 +39,6 @@ pub struct Charged {
     pub ledger: Ledger,
 }
 
-impl Charged {
-    /// What was charged by this run, whatever was planned: a neighbour may have left, or the end come early.
-    fn events(&self) -> Arc<[Event]> {
-        self.ledger.events_of(self.run).copied().collect()
-    }
-}
-
 impl Results<'_> {
     /// Writes all files, summary.json last.
     pub fn write(
@@ -59,16 +52,11 @@ impl Results<'_> {
         let dir = &self.args.state;
         let summary = self.summary(node, problem, charged, end, elapsed)?;
         write_file(dir, "trace.csv", &self.trace()?)?;
-        // The model may be shared: it says nothing that was measured on private rows.
-        let mut public = summary.clone();
-        for entry in &mut public.privacy {
-            (entry.sigma_measured, entry.epsilon_if_measured_noise_were_gaussian) = (None, None);
-        }
-        write_file(dir, "model.json", &json(&model(self.config, self.instances, &public))?)?;
+        write_file(dir, "model.json", &json(&model(self.config, self.instances, &summary))?)?;
         let agent = node.agent();
         let left: BTreeMap<&str, u64> = node.left().collect();
         let local = serde_json::json!({
-            "sharing": "local: these values depend on private rows and stay with this agent",
+            "sharing": NOT_TO_BE_SHARED,
             "agent": agent.name(),
             "rows": problem.agents[self.k].count(),
             "finished_exactly": agent.finished_exactly(),
@@ -97,16 +85,25 @@ impl Results<'_> {
         let (agent, graph) = (node.agent(), &instances.graph);
         // That of the last round: without those that were left behind, the largest sensitivity.
         let neighbourhood = agent.neighbours().len() + usize::from(config.network.self_loop);
-        let events = charged.events();
-        let releases = events.len() as u64;
-        let promise = Promise { events, ..promise(config, problem, neighbourhood, k)? };
+        let promise = promise(config, problem, neighbourhood, k)?;
         let finished = *end == End::Agent(Status::Finished);
         let inner = inner_loop(config, problem, neighbourhood, k, None).ok().flatten();
         let noise = inner.filter(|_| finished).and_then(|inner| {
             noise_of_one(config, problem, (neighbourhood, k), agent, &inner, self.streams)
         });
-        let about = About { noise: noise.as_ref(), promise: &promise, ledger: &charged.ledger };
+        let about = About {
+            noise: noise.as_ref(),
+            promise: &promise,
+            ledger: &charged.ledger,
+            run: charged.run,
+            earlier_runs: match config.run.seed {
+                Some(_) => EarlierRuns::NotCounted,
+                None => EarlierRuns::Counted,
+            },
+            needs: Needs::default(),
+        };
         Ok(Summary {
+            sharing: NOT_TO_BE_SHARED.into(),
             name: config.name.clone(),
             status: match end {
                 End::Agent(status) => status.word(),
@@ -148,7 +145,7 @@ impl Results<'_> {
             step_raised: agent.step_raised(),
             moved_inside: agent.moved_inside(),
             seconds: elapsed.as_secs_f64(),
-            privacy: vec![privacy_entry(config, &about, releases)],
+            privacy: vec![privacy_entry(config, &about)],
             config: config.given.clone(),
         })
     }
@@ -158,7 +155,7 @@ impl Results<'_> {
         let path = self.args.state.join("journal");
         let records = journal::read(&path)
             .map_err(|error| Error::run(format!("{}: {error}", path.display())))?;
-        let mut csv = format!("{HEADER}\n");
+        let mut csv = format!("{SHARED_HEADER}\n");
         let name = csv_field(&self.args.name);
         let mut own: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
         let mut spent = ExactGaussian::default();
@@ -175,7 +172,7 @@ impl Results<'_> {
                 let squares = beta.iter().zip(&centre).map(|(a, b)| (a - b) * (a - b));
                 let consensus = squares.sum::<f64>().sqrt();
                 let epsilon = csv_number(epsilons.get(&inputs.round).copied());
-                let _ = writeln!(csv, "1,{},{name},,,{consensus},{epsilon}", inputs.round);
+                let _ = writeln!(csv, "{},{name},{consensus},{epsilon}", inputs.round);
             }
             if let Some(past) = past.and_then(journal::Kept::past) {
                 let round = own.len() as u64 + 1;

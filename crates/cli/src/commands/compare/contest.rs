@@ -10,6 +10,7 @@ use crate::interrupt;
 use crate::progress::Progress;
 use dzoa::baselines::Needs;
 use dzoa::prelude::*;
+use dzoa::privacy::{EarlierRuns, Facts, Statement};
 use dzoa::problem::loss::Targets;
 use dzoa::reference::Optimum;
 use dzoa::simulate::Costs;
@@ -215,8 +216,20 @@ impl Contest<'_> {
         let gap = optimum.as_ref().map(|optimum| problem.value(&model) - optimum.objective);
         let error = optimum.as_ref().and_then(|optimum| normalised_error(&estimates, optimum));
         let spent = config.privacy.mechanism.target().and_then(|target| {
-            let spent = |k: usize| fleet.ledger(k).epsilon(target.delta);
-            (0..fleet.len()).map(spent).reduce(f64::max)
+            let stated = |k: usize| {
+                let planned = promises[k].planned(config.algorithm.admm.rounds);
+                let facts = Facts {
+                    ledger: fleet.ledger(k),
+                    run: fleet.run_id(k),
+                    planned: &planned,
+                    delta: target.delta,
+                    earlier_runs: EarlierRuns::NotCounted,
+                    void: Vec::new(),
+                    rests_on: Vec::new(),
+                };
+                Statement::new(&facts).epsilon_exact
+            };
+            (0..fleet.len()).filter_map(stated).reduce(f64::max)
         });
         let known = |value: Option<f64>| {
             value.filter(|v| finished && v.is_finite()).unwrap_or(f64::INFINITY)
