@@ -92,7 +92,7 @@ impl LedgerFile {
     /// Writes down that a run begins. Returns what its owner should know about the rows.
     pub fn begin(&mut self, run: &Run<'_>) -> Result<Option<String>> {
         let mut hasher = blake3::Hasher::new_keyed(&self.key);
-        run.samples.hash(&mut hasher);
+        run.samples.digest_into(&mut hasher);
         let rows = Digest::from(*hasher.finalize().as_bytes());
         let seen = |entry: &Entry| match &entry.record {
             Record::Begin(begin) => Some(begin.rows),

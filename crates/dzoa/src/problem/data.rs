@@ -380,7 +380,7 @@ impl Samples {
 
     /// Takes every row and target into a hash. Zeros are not stored in sparse rows: the same rows have the same
     /// digest, however they are stored.
-    pub fn hash(&self, hasher: &mut blake3::Hasher) {
+    pub fn digest_into(&self, hasher: &mut blake3::Hasher) {
         let mut row: Vec<u8> = Vec::new();
         for (i, target) in self.targets.iter().enumerate() {
             row.clear();

@@ -71,7 +71,7 @@ impl Problem {
         let mut hasher = blake3::Hasher::new_derive_key("dzoa 2026 rows and problem");
         let asked = format!("{} {regularizer:?} {eta:e} {scale:?} {intercept}", loss.name());
         hasher.update(asked.as_bytes());
-        self.agents[k].hash(&mut hasher);
+        self.agents[k].digest_into(&mut hasher);
         Digest::from(*hasher.finalize().as_bytes())
     }
 

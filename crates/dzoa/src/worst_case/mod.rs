@@ -277,8 +277,11 @@ impl Query<'_> {
     }
 }
 
+/// How the length of a move is measured.
+type Length = fn(&[f64]) -> f64;
+
 /// The claimed sensitivity of an event and its norm; `None` where nothing is claimed.
-fn claim(event: &Event) -> Option<(f64, fn(&[f64]) -> f64)> {
+fn claim(event: &Event) -> Option<(f64, Length)> {
     match *event {
         Event::DiscreteGaussian { sensitivity, .. } | Event::Gaussian { sensitivity, .. } => {
             Some((sensitivity, l2))

@@ -72,7 +72,7 @@ impl State {
 /// A digest of the rows that only the holder of the run's key can compare.
 fn rows(streams: &Streams, samples: &Samples) -> String {
     let mut hasher = streams.digest("rows");
-    samples.hash(&mut hasher);
+    samples.digest_into(&mut hasher);
     hasher.finalize().to_hex().to_string()
 }
 
