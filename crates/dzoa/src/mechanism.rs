@@ -72,7 +72,8 @@ pub enum NoGuarantee {
     NoLipschitz(&'static str),
     /// No public bound on the rows' norms.
     #[error(
-        "nothing bounds the rows' norms, and the {0} loss's gradient grows with them: no sensitivity exists"
+        "nothing bounds the rows' norms, and the {0} loss's gradient grows with them: there is no \
+         sensitivity"
     )]
     UnboundedRows(&'static str),
     /// The loss has kinks where a proof needs a second derivative.
@@ -108,8 +109,8 @@ pub enum NoGuarantee {
     },
 }
 
-/// c1 at agent k: how long the gradient of one sample's loss can be, for every `b` and every row that
-/// could be one of its rows. The loss bounds the slope, and the rows' public bound the rest.
+/// c1 at agent k: how long the gradient of one sample's loss can be, for every `b` and every row
+/// that could be one of its rows. The loss bounds the slope, and the rows' public bound the rest.
 #[doc(alias = "Assumption 3")]
 pub fn c1(problem: &Problem, k: usize) -> Result<f64, NoGuarantee> {
     let name = problem.loss.name();

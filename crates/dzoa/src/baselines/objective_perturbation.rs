@@ -58,7 +58,8 @@ impl ObjectivePerturbation {
         let curvature: f64 = (0..self.agents)
             .map(|k| {
                 let rows = &problem.agents[k].rows;
-                // Under a guarantee there is a public bound; without one the rows themselves may say.
+                // Under a guarantee there is a public bound; without one the rows themselves may
+                // say.
                 let longest = rows
                     .norm_bound()
                     .unwrap_or_else(|| (0..rows.count()).map(|i| rows.norm(i)).fold(0.0, f64::max));
