@@ -15,8 +15,8 @@ use rayon::prelude::*;
 /// Repetitions of an inner loop at frozen inputs when its noise is measured.
 pub const REPLICATES: u64 = 64;
 
-/// c1 for Lemma 3, and whether it is true. The paper takes 1 for the squared loss, which has none; and rows
-/// that nothing keeps in the unit ball have none, either.
+/// c1 for Lemma 3, and whether it is true. The paper takes 1 for the squared loss, which has none;
+/// and rows that nothing keeps in the unit ball have none, either.
 pub fn c1(config: &Config) -> (f64, bool) {
     let bounded = config.schema.as_ref().is_none_or(|schema| schema.rows_in_unit_ball());
     config.problem.loss.lipschitz().map_or((1.0, false), |c1| (c1, bounded))

@@ -61,7 +61,8 @@ fn number(report: &Value, pointer: &str) -> f64 {
     report.pointer(pointer).and_then(Value::as_f64).unwrap_or_else(|| panic!("{pointer}: {report}"))
 }
 
-/// Version 0.2.3 claimed the loss's own c1 = 1 here, and its own audit proved 1.75 to 2.1 where 1 was promised.
+/// Version 0.2.3 claimed the loss's own c1 = 1 here, and its own audit proved 1.75 to 2.1 where 1
+/// was promised.
 #[test]
 fn a_clip_on_long_rows_is_charged_as_the_clip() {
     let dir = tempdir().unwrap();
@@ -136,7 +137,8 @@ fn small(dir: &Path, out: &str, flags: &[&str], sets: &[&str]) -> Value {
     json(dir, &args)
 }
 
-/// Solvers start where other computations have arrived; none of that may depend on who computed first.
+/// Solvers start where other computations have arrived; none of that may depend on who computed
+/// first.
 #[test]
 fn an_audit_has_the_same_scores_for_any_number_of_threads() {
     let dir = tempdir().unwrap();
@@ -155,8 +157,8 @@ fn an_audit_has_the_same_scores_for_any_number_of_threads() {
     }
 }
 
-/// Few directions and a low clip: the replaced row moves every mean as far as it may, and the release shows all
-/// means. At epsilon 8, mu is 1.7, and 3000 runs a data set know it to 0.03.
+/// Few directions and a low clip: the replaced row moves every mean as far as it may, and the
+/// release shows all means. At epsilon 8, mu is 1.7, and 3000 runs a data set know it to 0.03.
 #[test]
 fn the_whitened_score_of_scalar_sees_nine_tenths_of_the_claimed_mu() {
     let dir = tempdir().unwrap();
@@ -169,7 +171,8 @@ fn the_whitened_score_of_scalar_sees_nine_tenths_of_the_claimed_mu() {
     assert_eq!(report["verdict"], "consistent", "{report}");
 }
 
-/// Noise of half the size doubles mu. A threshold on 600 runs proves nothing against epsilon 2; the means do.
+/// Noise of half the size doubles mu. A threshold on 600 runs proves nothing against epsilon 2; the
+/// means do.
 #[test]
 fn half_the_noise_is_found_by_the_bound_on_mu() {
     let dir = tempdir().unwrap();

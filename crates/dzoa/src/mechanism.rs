@@ -73,7 +73,8 @@ pub enum NoGuarantee {
     NoLipschitz(&'static str),
     /// No public bound on the rows' norms.
     #[error(
-        "nothing bounds the rows' norms, and the {0} loss's gradient grows with them: no sensitivity exists"
+        "nothing bounds the rows' norms, and the {0} loss's gradient grows with them: there is no \
+         sensitivity"
     )]
     UnboundedRows(&'static str),
     /// The loss has kinks where a proof needs a second derivative.

@@ -1,5 +1,5 @@
-//! What an attacker can make of releases: the score of `scalar` sees all of mu that the release shows, and the
-//! density of a perturbed objective's minimiser is right.
+//! What an attacker can make of releases: the score of `scalar` sees all of mu that the release
+//! shows, and the density of a perturbed objective's minimiser is right.
 
 use dzoa::admm::{PrimalStep, RoundContext};
 use dzoa::baselines::{Derivatives, Holder, Spec, objective_perturbation};
@@ -115,8 +115,9 @@ impl Round {
     }
 }
 
-/// At the two noiseless releases the log-likelihood ratio of a Gaussian mechanism is -mu^2/2 and mu^2/2, with
-/// mu the distance of the means over sigma: in closed form, whatever step, prox and directions did to them.
+/// At the two noiseless releases the log-likelihood ratio of a Gaussian mechanism is -mu^2/2 and
+/// mu^2/2, with mu the distance of the means over sigma: in closed form, whatever step, prox and
+/// directions did to them.
 #[test]
 fn the_score_at_the_noiseless_releases_is_half_of_mu_squared() {
     let kinds = [
@@ -137,8 +138,8 @@ fn the_score_at_the_noiseless_releases_is_half_of_mu_squared() {
                 assert!(release.iter().all(|b| *b != 0.0), "no coordinate sits on a kink here");
                 let score = round.score(&release, sigma, noise);
                 let expected = sign * 0.5 * mu * mu;
-                // The little noise that is left moves the score by 1e-5 mu; the ridge of the covariance costs
-                // 1e-10 of its condition number.
+                // The little noise that is left moves the score by 1e-5 mu; the ridge of the
+                // covariance costs 1e-10 of its condition number.
                 let close = (score - expected).abs() <= 1e-4 * mu * mu;
                 assert!(close, "{regularizer:?} {noise}: {score} against {expected}");
             }
@@ -146,8 +147,8 @@ fn the_score_at_the_noiseless_releases_is_half_of_mu_squared() {
     }
 }
 
-/// With the noise itself: 4000 runs a data set bound mu at 0.8 of it and more. The standard error is 2.5 % of mu: six
-/// of them lie between the expected bound and the requirement.
+/// With the noise itself: 4000 runs a data set bound mu at 0.8 of it and more. The standard error
+/// is 2.5 % of mu: six of them lie between the expected bound and the requirement.
 #[test]
 fn the_bound_on_mu_from_real_releases_comes_near_mu() {
     let mut round = Round::new(Regularizer::L1);
@@ -169,8 +170,8 @@ fn the_bound_on_mu_from_real_releases_comes_near_mu() {
     assert!(found.mu_lower_bound < 1.1 * mu, "{found:?} of {mu}");
 }
 
-/// What the density of a perturbed objective's minimiser is made of, against central differences of the
-/// objective itself.
+/// What the density of a perturbed objective's minimiser is made of, against central differences of
+/// the objective itself.
 #[test]
 fn the_derivatives_of_a_perturbed_objective_are_those_of_its_values() {
     const RIDGE: f64 = 0.3;

@@ -217,10 +217,14 @@ fn cases() -> impl Strategy<Value = Case> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 400,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
-    /// Every mechanism, every algorithm, every option: the plan refuses, or no rows move the update farther
-    /// than it says.
+    /// Every mechanism, every algorithm, every option: the plan refuses, or no rows move the update
+    /// farther than it says.
     #[test]
     fn no_update_moves_farther_than_its_claim(case in cases()) {
         prop_assume!(case.is_allowed());
@@ -249,8 +253,8 @@ fn the_largest_move_comes_near_every_claim() {
     }
 }
 
-/// With a clip, rows of any length are let in, so that the loss's own bound says nothing: a sensitivity of
-/// min(c1, clip) was claimed, and is too small by the factor clip/c1.
+/// With a clip, rows of any length are let in, so that the loss's own bound says nothing: a
+/// sensitivity of min(c1, clip) was claimed, and is too small by the factor clip/c1.
 #[test]
 fn a_clip_above_the_loss_own_bound_is_the_sensitivity_where_nothing_bounds_the_rows() {
     for name in ["dp-gd", "dp-admm", "ps-admm", "projected-gradient"] {
@@ -269,7 +273,8 @@ fn a_clip_above_the_loss_own_bound_is_the_sensitivity_where_nothing_bounds_the_r
     }
 }
 
-/// The claim of `output` and of everything that rests on Lemma 3 is refused for rows that nothing bounds.
+/// The claim of `output` and of everything that rests on Lemma 3 is refused for rows that nothing
+/// bounds.
 #[test]
 fn without_a_bound_on_the_rows_nothing_that_needs_c1_is_planned() {
     for name in NAMES.into_iter().filter(|name| *name != "scalar") {
@@ -278,7 +283,8 @@ fn without_a_bound_on_the_rows_nothing_that_needs_c1_is_planned() {
     }
 }
 
-/// Noise that was calibrated to a smaller sensitivity than there is must be found out, whatever the norm.
+/// Noise that was calibrated to a smaller sensitivity than there is must be found out, whatever the
+/// norm.
 #[test]
 fn a_claim_that_is_too_small_is_refuted() {
     let case = Case::plain("dp-gd");

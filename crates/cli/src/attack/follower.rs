@@ -1,4 +1,5 @@
-//! The attack on an algorithm whose state between rounds is public: the attacker follows it by itself.
+//! The attack on an algorithm whose state between rounds is public: the attacker follows it by
+//! itself.
 
 use super::{Attack, log_likelihood_ratio};
 use crate::agents;
@@ -45,8 +46,8 @@ impl Follower {
         };
         let (baseline, release) = (&*self.baseline, fleet.release(k));
         if let Event::ObjectivePerturbation { scale, .. } = *event {
-            // The minimiser's density follows from that of the linear term, gradient and Hessian. The noise
-            // that hides the solver's tolerance is too small to see.
+            // The minimiser's density follows from that of the linear term, gradient and Hessian.
+            // The noise that hides the solver's tolerance is too small to see.
             let density =
                 |holder: &Holder| baseline.perturbed(round, holder, release)?.log_density(scale);
             let [without, with] = &self.holders;

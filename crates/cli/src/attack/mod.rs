@@ -1,9 +1,10 @@
 //! The attack behind `dzoa audit`.
 //!
-//! The attacker knows everything but one bit: which of two neighbouring data sets the agent holds. In
-//! every round it computes what the agent's noiseless update would be under either, from the vectors
-//! exchanged before, and scores the release by how much likelier it is under the one than under the other:
-//! the log-likelihood ratio of the noise that was charged, the best score there is.
+//! The attacker knows everything but one bit: which of two neighbouring data sets the agent holds.
+//! In every round it computes what the agent's noiseless update would be under either, from the
+//! vectors exchanged before, and scores the release by how much likelier it is under the one than
+//! under the other: the log-likelihood ratio of the noise that was charged, the best score there
+//! is.
 
 mod follower;
 mod pair;
@@ -259,8 +260,8 @@ impl Attacker<'_> {
     }
 }
 
-/// How much likelier a release is around the second point than around the first, as a logarithm, for the
-/// noise that was charged. Without noise to speak of, any score will do.
+/// How much likelier a release is around the second point than around the first, as a logarithm,
+/// for the noise that was charged. Without noise to speak of, any score will do.
 fn log_likelihood_ratio(points: &[Vec<f64>; 2], release: &[f64], event: &Event) -> f64 {
     if points.iter().any(|point| point.len() != release.len()) {
         return 0.0;

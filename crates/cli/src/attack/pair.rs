@@ -16,72 +16,30 @@ pub struct Pair {
     pub description: String,
 }
 
-/// The neighbouring data set, among replaced and extreme rows, that moves the first exact update most.
+/// The neighbouring data set, among replaced and extreme rows, that moves the first exact update
+/// most.
 pub fn worst_pair(config: &Config, problem: &Problem, graph: &Graph, k: usize) -> Result<Pair> {
-    const ROWS: usize = 16;
-    let samples = &problem.agents[k];
-    let width = problem.dim();
     let quadratic =
         config.algorithm.admm.rho * graph.neighbourhood(k, config.network.self_loop) as f64;
     let update = |problem: &Problem| {
         let objective = problem.local(k);
-        let lagrangian = Lagrangian { objective: &objective, linear: vec![0.0; width], quadratic };
+        let linear = vec![0.0; problem.dim()];
+        let lagrangian = Lagrangian { objective: &objective, linear, quadratic };
         Exact::new(problem.risk(k), Some(1e-6)).solve(&lagrangian).ok().map(|(b, _)| b)
     };
     let base = update(problem).ok_or_else(|| Error::run("the exact update cannot be computed"))?;
-    let step = samples.count().div_ceil(ROWS);
-    let mut candidates: Vec<(usize, String, Vec<f64>, f64)> = Vec::new();
-    for row in (0..samples.count()).step_by(step) {
-        let mut x = vec![0.0; width];
-        samples.rows.visit(row, |column, value| x[column] = value);
-        let y = samples.targets[row];
-        let extreme = match problem.loss.targets() {
-            Targets::Signs => -y,
-            // Targets are bounded by 1 through the schema; generated ones are not, so mirror them.
-            Targets::Real if config.schema.is_some() => -y.signum(),
-            Targets::Real => -y,
-        };
-        candidates.push((row, "its label exchanged".into(), x.clone(), extreme));
-        for p in 0..width.min(8) {
-            for sign in [-1.0, 1.0] {
-                let mut unit = vec![0.0; width];
-                unit[p] = sign;
-                candidates.push((row, format!("a unit row in column {}", p + 1), unit, extreme));
-            }
-        }
-    }
-    let replaced = |row: usize, x: &[f64], y: f64| {
-        let mut rows: Vec<Vec<(usize, f64)>> = Vec::new();
-        for i in 0..samples.count() {
-            let mut entries = Vec::new();
-            if i == row {
-                entries.extend(x.iter().copied().enumerate());
-            } else {
-                samples.rows.visit(i, |column, value| entries.push((column, value)));
-            }
-            rows.push(entries);
-        }
-        let mut targets = samples.targets.clone();
-        targets[row] = y;
-        let rows = Rows::sparse(width, rows).expect("the entries come from valid rows");
-        let rows = if samples.rows.is_sparse() { rows } else { rows.to_dense() };
-        // The other data set keeps what is public about rows.
-        let cut = samples.rows.norm_bound() == Some(1.0);
-        let rows = if cut { rows.into_unit_ball() } else { rows };
-        let mut other = problem.clone();
-        other.agents[k] = Arc::new(Samples { rows, targets });
-        other
-    };
-    let best = candidates
+    let best = candidates(problem, k, config.schema.is_some())
         .into_par_iter()
-        .filter_map(|(row, how, x, y)| {
-            let problem = replaced(row, &x, y);
+        .enumerate()
+        .filter_map(|(number, candidate)| {
+            let problem = candidate.replaces(problem, k);
             let moved = update(&problem)?;
             let distance: f64 = moved.iter().zip(&base).map(|(a, b)| (a - b) * (a - b)).sum();
-            Some((distance, row, how, problem))
+            Some((distance, number, candidate, problem))
         })
+        // The first of equals, so that threads change nothing.
         .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
-    let (distance, row, how, problem) =
+    let (distance, _, Candidate { row, how, .. }, problem) =
         best.ok_or_else(|| Error::run("no neighbouring data set could be made"))?;
     let description = format!(
         "row {} replaced by {how}; it moves the first exact update by {:.3e}",
@@ -89,4 +47,65 @@ pub fn worst_pair(config: &Config, problem: &Problem, graph: &Graph, k: usize) -
         distance.sqrt()
     );
     Ok(Pair { problem, description })
+}
+
+/// A row to be replaced, and what replaces it.
+struct Candidate {
+    row: usize,
+    how: String,
+    x: Vec<f64>,
+    y: f64,
+}
+
+/// Some of agent k's rows, each with its label exchanged, and as a unit row.
+fn candidates(problem: &Problem, k: usize, bounded: bool) -> Vec<Candidate> {
+    const ROWS: usize = 16;
+    let (samples, width) = (&problem.agents[k], problem.dim());
+    let mut found = Vec::new();
+    for row in (0..samples.count()).step_by(samples.count().div_ceil(ROWS)) {
+        let mut x = vec![0.0; width];
+        samples.rows.visit(row, |column, value| x[column] = value);
+        let y = match (problem.loss.targets(), samples.targets[row]) {
+            (Targets::Signs, y) => -y,
+            // Targets are bounded by 1 through the schema; generated ones are not, so mirror them.
+            (Targets::Real, y) if bounded => -y.signum(),
+            (Targets::Real, y) => -y,
+        };
+        found.push(Candidate { row, how: "its label exchanged".into(), x, y });
+        for p in 0..width.min(8) {
+            for sign in [-1.0, 1.0] {
+                let mut x = vec![0.0; width];
+                x[p] = sign;
+                let how = format!("a unit row in column {}", p + 1);
+                found.push(Candidate { row, how, x, y });
+            }
+        }
+    }
+    found
+}
+
+impl Candidate {
+    /// The problem with agent k's row replaced.
+    fn replaces(&self, problem: &Problem, k: usize) -> Problem {
+        let samples = &problem.agents[k];
+        let entries = |i: usize| {
+            let mut entries = Vec::new();
+            match i == self.row {
+                true => entries.extend(self.x.iter().copied().enumerate()),
+                false => samples.rows.visit(i, |column, value| entries.push((column, value))),
+            }
+            entries
+        };
+        let rows = Rows::sparse(problem.dim(), (0..samples.count()).map(entries))
+            .expect("the entries come from valid rows");
+        let rows = if samples.rows.is_sparse() { rows } else { rows.to_dense() };
+        // The other data set keeps what is public about rows.
+        let cut = samples.rows.norm_bound() == Some(1.0);
+        let rows = if cut { rows.into_unit_ball() } else { rows };
+        let mut targets = samples.targets.clone();
+        targets[self.row] = self.y;
+        let mut other = problem.clone();
+        other.agents[k] = Arc::new(Samples { rows, targets });
+        other
+    }
 }

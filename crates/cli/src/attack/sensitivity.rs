@@ -1,4 +1,5 @@
-//! The deterministic half of an audit: does any pair of rows move the noiseless update farther than claimed?
+//! The deterministic half of an audit: does any pair of rows move the noiseless update farther than
+//! claimed?
 
 use crate::agents::{self, Promise};
 use crate::config::{Config, Mechanism, Solver};
@@ -8,7 +9,8 @@ use dzoa::scalar::Scalar;
 use dzoa::worst_case::{Attacked, LargestMove, of_baseline, of_output, of_scalar};
 use std::sync::Arc;
 
-/// The largest move that was found at agent `k`, beside its claim; `None` where no sensitivity is claimed.
+/// The largest move that was found at agent `k`, beside its claim; `None` where no sensitivity is
+/// claimed.
 pub fn largest_move(
     config: &Config,
     problem: &Problem,

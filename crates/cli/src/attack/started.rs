@@ -1,10 +1,11 @@
-//! The same mechanism `output`, computed faster: what is known from other runs, and from the shadows, is where
-//! solvers start.
+//! The same mechanism `output`, computed faster: what is known from other runs, and from the
+//! shadows, is where solvers start.
 //!
-//! A point within tau of the minimiser is released, whichever way it was found: tau, the certificate, the charge and
-//! the noise are those of the mechanism. Only starts differ. The attacked agent's own step begins where its
-//! shadow has arrived; the others, whose rows are no secret here, skip the zeroth-order loop and go straight to the
-//! solver that finishes it. Starts depend on the run alone, so that threads change nothing.
+//! A point within tau of the minimiser is released, whichever way it was found: tau, the
+//! certificate, the charge and the noise are those of the mechanism. Only starts differ. The
+//! attacked agent's own step begins where its shadow has arrived; the others, whose rows are no
+//! secret here, skip the zeroth-order loop and go straight to the solver that finishes it. Starts
+//! depend on the run alone, so that threads change nothing.
 
 use super::{Attack, Runs};
 use crate::agents::{self, Promise};
@@ -18,8 +19,8 @@ use dzoa::simulate::{Releases, agents};
 use dzoa::zeroth_order::Workspace;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How near the shadows come, in units of tau: near enough that the mechanism's own certificate accepts their
-/// point, and far below what noise lets anybody see.
+/// How near a shadow comes, in units of tau, where its point must satisfy the loop's own certificate,
+/// which is the looser one. Elsewhere tau itself is far below what noise lets anybody see.
 const NEAR: f64 = 0.03;
 
 /// What every run on one data set shares.
@@ -44,7 +45,8 @@ impl Known {
         let duals = |problem: &Problem, l: usize, tolerance: f64| {
             first_duals(problem, l, (&settings, attack.graph), tolerance)
         };
-        let tolerance = NEAR * promises[k].tau;
+        let near = if attack.inner_loop(held, k).is_some() { NEAR } else { 1.0 };
+        let tolerance = near * promises[k].tau;
         let first = (0..attack.graph.len()).map(|l| duals(held, l, promises[l].tau));
         let shadow = |bit: usize| duals(problems[bit], k, tolerance);
         Ok(Self {
@@ -121,6 +123,14 @@ impl PrimalStep for Started {
 }
 
 impl Attack<'_> {
+    /// The loop that agent l tries first. Only the attacked agent's matters; and where rows sit on
+    /// kinks it is not certified, and the solver that finishes begins at its own duals: there it would
+    /// take its time and change nothing that is released.
+    fn inner_loop(&self, problem: &Problem, l: usize) -> Option<ZerothOrder> {
+        let smooth = problem.loss.smoothness().is_some();
+        self.inner.get(l).copied().filter(|_| l == self.k && smooth)
+    }
+
     /// The agents of one run of `output`.
     pub(super) fn started(
         &self,
@@ -133,13 +143,10 @@ impl Attack<'_> {
         let (settings, average) = agents::outer_loop(self.config, self.graph);
         let events = promises.iter().map(|promise| promise.events.clone()).collect();
         let releases = Releases { events, ledgers: Vec::new(), average };
-        // At a kink the loop is never certified and the solver finishes from its own start: there the loop
-        // changes no bit of the release.
-        let smooth = problem.loss.smoothness().is_some();
-        let inner = |l: usize| self.inner.get(l).copied().filter(|_| l == self.k && smooth);
         let built = agents(problem, self.graph, settings, releases, streams, |l| {
-            let mut step =
-                Output::new(inner(l), problem.risk(l), promises[l].tau, promises[l].radius);
+            let inner = self.inner_loop(problem, l);
+            let Promise { tau, radius, .. } = promises[l];
+            let mut step = Output::new(inner, problem.risk(l), tau, radius);
             step.recall(known.first[l].clone());
             match l == self.k {
                 true => Box::new(Started { step, start: start.clone() }),

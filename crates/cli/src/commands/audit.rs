@@ -98,7 +98,7 @@ pub fn audit(args: &AuditArgs) -> Result<()> {
     let moved = largest_move(&config, &problem, graph, (k, inner.get(k)), &promises[k])?;
     let sensitivity = moved.map(Sensitivity::of);
     sensitivity.iter().for_each(|found| eprintln!("{}", found.sentence()));
-    // The plan is for the whole run; the attacker sees its first rounds. Averages are post-processing.
+    // The plan is for the whole run; the attacker sees its first rounds. Averages are free.
     config.algorithm.admm.rounds = rounds;
     config.algorithm.average = config::Average::None;
     let pair = worst_pair(&config, &problem, graph, k)?;
@@ -144,12 +144,13 @@ pub fn audit(args: &AuditArgs) -> Result<()> {
         if_gaussian: claimed.mu.map(|mu| trial.if_gaussian(&scores, mu)),
         controls,
     };
-    files::write_file(&out, "audit.json", &files::json(&report)?)?;
     files::write_file(&out, "audit.svg", plot::scores(&scores, finding.threshold, report.verdict))?;
-    match args.common.json {
-        true => super::print_json(&report),
-        false => super::print(&describe(&report, &out)),
-    }
+    hand_over(&report, &out, args.common.json)
+}
+
+fn hand_over(report: &Report, out: &std::path::Path, json: bool) -> Result<()> {
+    files::write_file(out, "audit.json", &files::json(report)?)?;
+    if json { super::print_json(report) } else { super::print(&describe(report, out)) }
 }
 
 /// As many rounds as the attacker sees.

@@ -1,5 +1,5 @@
-//! Gradient and Hessian of an objective at a point: what the density of a perturbed objective's minimiser
-//! is made of.
+//! Gradient and Hessian of an objective at a point: what the density of a perturbed objective's
+//! minimiser is made of.
 
 use crate::problem::EmpiricalRisk;
 use crate::problem::regularizer::Penalty;
@@ -50,8 +50,9 @@ impl Derivatives {
         Some((0..dim).map(|p| 2.0 * factor.L()[(p, p)].ln()).sum())
     }
 
-    /// The logarithm of the density, up to a constant, of the minimiser at this point, where the linear
-    /// term has density proportional to `exp(-||b||/scale)`: see [`dzoa_privacy::NoisyObjective`].
+    /// The logarithm of the density, up to a constant, of the minimiser at this point, where the
+    /// linear term has density proportional to `exp(-||b||/scale)`: see
+    /// [`dzoa_privacy::NoisyObjective`].
     pub fn log_density(&self, scale: f64) -> Option<f64> {
         let norm = self.gradient.iter().map(|g| g * g).sum::<f64>().sqrt();
         Some(self.log_determinant()? - norm / scale)

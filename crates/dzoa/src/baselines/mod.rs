@@ -77,8 +77,8 @@ pub trait Baseline: Send + Sync {
         noise: &NoiseKey,
     ) -> Result<Release, InnerFailure>;
 
-    /// For algorithms that release the minimiser of an objective with a random linear term: that objective
-    /// without the term, at a point. What an attacker computes to score a release.
+    /// For algorithms that release the minimiser of an objective with a random linear term: that
+    /// objective without the term, at a point. What an attacker computes to score a release.
     fn perturbed(&self, _round: u64, _holder: &Holder, _at: &[f64]) -> Option<Derivatives> {
         None
     }

@@ -8,8 +8,9 @@ use dzoa_privacy::{Accountant, Event, ExactGaussian, noise};
 /// The share of an objective perturbation's epsilon that hides the solver's tolerance.
 const SHARE_OF_TOLERANCE: f64 = 0.02;
 
-/// How long a per-sample gradient can be at agent k: what it is clipped to, or less where loss and rows
-/// have a smaller bound. Clipping lets rows of any length in, so the loss's slope alone says nothing.
+/// How long a per-sample gradient can be at agent k: what it is clipped to, or less where loss and
+/// rows have a smaller bound. Clipping lets rows of any length in, so the loss's slope alone says
+/// nothing.
 fn longest_gradient(problem: &Problem, k: usize, clip: Option<f64>) -> Result<f64, NoGuarantee> {
     match (mechanism::c1(problem, k), clip) {
         (Ok(c1), Some(clip)) => Ok(c1.min(clip)),
@@ -18,8 +19,8 @@ fn longest_gradient(problem: &Problem, k: usize, clip: Option<f64>) -> Result<f6
     }
 }
 
-/// How far replacing one person's rows moves agent k's gradient: twice the longest per-sample gradient
-/// a row, weighted.
+/// How far replacing one person's rows moves agent k's gradient: twice the longest per-sample
+/// gradient a row, weighted.
 pub fn gradient_sensitivity(
     problem: &Problem,
     k: usize,

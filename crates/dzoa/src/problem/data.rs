@@ -45,12 +45,12 @@ pub enum DataError {
     },
 }
 
-/// A matrix of rows: dense (row-major) or compressed sparse rows. Nothing outside this file needs to
-/// know which.
+/// A matrix of rows: dense (row-major) or compressed sparse rows. Nothing outside this file needs
+/// to know which.
 ///
 /// Rows carry the bound on their norms that holds for *every* data set that could stand here: a
-/// sensitivity may rest on it, and only on it. Looking at the rows that are here would say something
-/// about them.
+/// sensitivity may rest on it, and only on it. Looking at the rows that are here would say
+/// something about them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rows {
     count: usize,

@@ -1,13 +1,14 @@
 //! What an attacker makes of a release of `scalar`: the best score there is after one look.
 //!
-//! The directions are public, so a release is a known linear function of the noisy means, but for the
-//! penalty's prox, which can be undone where it sits on no kink. With the matrix V of the directions and
-//! noise of one sigma in every mean, the point before the prox is Gaussian around what it would be without
-//! noise, with covariance proportional to `V V'`: whitening by it gives the log-likelihood ratio. An
-//! attacker who takes the noise for round misses what lies along the short axes of V.
+//! The directions are public, so a release is a known linear function of the noisy means, but for
+//! the penalty's prox, which can be undone where it sits on no kink. With the matrix V of the
+//! directions and noise of one sigma in every mean, the point before the prox is Gaussian around
+//! what it would be without noise, with covariance proportional to `V V'`: whitening by it gives
+//! the log-likelihood ratio. An attacker who takes the noise for round misses what lies along the
+//! short axes of V.
 //!
-//! After several looks later means depend on earlier noise, which nobody sees: there the covariance is
-//! carried from step to step as if the data term were flat. Any score proves what it finds.
+//! After several looks later means depend on earlier noise, which nobody sees: there the covariance
+//! is carried from step to step as if the data term were flat. Any score proves what it finds.
 
 use super::Scalar;
 use crate::admm::RoundContext;
@@ -18,7 +19,8 @@ use crate::zeroth_order::Workspace;
 use faer::linalg::solvers::Solve;
 use faer::{Mat, Side};
 
-/// A release of `scalar` before it is made: what it would be without noise, and how the noise spreads.
+/// A release of `scalar` before it is made: what it would be without noise, and how the noise
+/// spreads.
 #[derive(Clone, Debug)]
 pub struct Prediction {
     /// The point before the last penalty step, without noise.
@@ -30,7 +32,8 @@ pub struct Prediction {
 }
 
 impl Scalar {
-    /// What this agent's next release would be on these rows without noise, given everything public.
+    /// What this agent's next release would be on these rows without noise, given everything
+    /// public.
     pub fn predict(
         &self,
         lagrangian: &Lagrangian<'_>,
@@ -76,7 +79,8 @@ impl Scalar {
 }
 
 impl Prediction {
-    /// `covariance <- shrink (covariance + variance V V')`, and nothing for coordinates that are held.
+    /// `covariance <- shrink (covariance + variance V V')`, and nothing for coordinates that are
+    /// held.
     fn add_look(&mut self, directions: &Directions, variance: f64, shrink: f64, held: &[bool]) {
         let features = held.len();
         for p in 0..features {
@@ -90,8 +94,8 @@ impl Prediction {
         }
     }
 
-    /// How much more likely the release is under the other prediction than under this one, as a logarithm,
-    /// with noise of this standard deviation in every mean.
+    /// How much more likely the release is under the other prediction than under this one, as a
+    /// logarithm, with noise of this standard deviation in every mean.
     pub fn log_likelihood_ratio(
         &self,
         other: &Prediction,

@@ -1,11 +1,13 @@
 //! The largest move: a deterministic audit of a claimed sensitivity.
 //!
-//! Every exact guarantee here rests on one number: replacing one person's rows moves an update without
-//! noise by at most so much. This module attacks the number. For one agent it builds neighbouring data sets
-//! and public states that push the update as far apart as it will go (saturated slopes, opposite rows, rows
-//! as long as nothing forbids), computes it on both, and returns the largest move beside the claim.
+//! Every exact guarantee here rests on one number: replacing one person's rows moves an update
+//! without noise by at most so much. This module attacks the number. For one agent it builds
+//! neighbouring data sets and public states that push the update as far apart as it will go
+//! (saturated slopes, opposite rows, rows as long as nothing forbids), computes it on both, and
+//! returns the largest move beside the claim.
 //!
-//! It needs no noise and no statistics and takes milliseconds. It can refute a claim, not prove one.
+//! It needs no noise and no statistics and takes milliseconds. It can refute a claim, not prove
+//! one.
 
 mod pairs;
 
@@ -22,10 +24,11 @@ use dzoa_privacy::{Event, Ledger, NoiseKey, Private, Receipt, Release};
 use pairs::pairs;
 use std::sync::Arc;
 
-/// How far out public vectors are put, along the diagonal: slopes of every loss saturate on the way.
+/// How far out public vectors are put, along the diagonal: slopes of every loss saturate on the
+/// way.
 const STATES: [f64; 5] = [0.0, 5.0, 20.0, 400.0, 8000.0];
-/// What the attacker's own sums are off by, relatively: where it computes derivatives, the public part of the
-/// objective is large against one row's. An update is taken as it is, rounding and all.
+/// What the attacker's own sums are off by, relatively: where it computes derivatives, the public
+/// part of the objective is large against one row's. An update is taken as it is, rounding and all.
 const OWN_ROUNDING: f64 = 1e-9;
 
 /// The largest move that was found, relative to what was claimed.
@@ -74,8 +77,8 @@ pub struct Attacked<'a> {
 
 /// The mechanism `output` at one agent, whose penalty is `quadratic = rho |N_k|`.
 ///
-/// The exact solver searches. Where the mechanism tries a zeroth-order loop first, the worst pair is computed
-/// again with it: a loop takes a thousand times as long.
+/// The exact solver searches. Where the mechanism tries a zeroth-order loop first, the worst pair
+/// is computed again with it: a loop takes a thousand times as long.
 pub fn of_output(
     attacked: &Attacked<'_>,
     event: &Event,
@@ -139,9 +142,9 @@ pub fn of_scalar(attacked: &Attacked<'_>, event: &Event, scalar: &Scalar) -> Opt
     worst
 }
 
-/// A baseline at one agent, in its first look and its last: `fresh` makes it before its first round, `events`
-/// are those of its looks. Where the objective is perturbed, the moves are those of its gradient and of its
-/// log-determinant.
+/// A baseline at one agent, in its first look and its last: `fresh` makes it before its first
+/// round, `events` are those of its looks. Where the objective is perturbed, the moves are those of
+/// its gradient and of its log-determinant.
 pub fn of_baseline(
     attacked: &Attacked<'_>,
     events: &[Event],
@@ -316,7 +319,8 @@ pub fn noiseless(baseline: &dyn Baseline, round: u64, holder: &mut Holder) -> Op
     look.ok().map(|release| release.to_vec())
 }
 
-/// A vector that was released before, as [`Baseline::absorb`] wants it: for whoever follows a run from outside.
+/// A vector that was released before, as [`Baseline::absorb`] wants it: for whoever follows a run
+/// from outside.
 pub fn unprotected(values: Vec<f64>) -> Option<Release> {
     Private::new(values).release(receipt(0)?, &key()).ok()
 }

@@ -23,9 +23,10 @@ pub(super) struct Pair {
 
 /// Pairs of opposite rows around the point where slopes are taken.
 ///
-/// Rows `r (h e + c t)` and `r (h e - c t)` with `e` along the point and `t` at a right angle: both slopes are
-/// saturated once the point is far out along `e`, and their gradients point against each other but for `h`.
-/// Exchanged targets and mirrored rows do the same to losses that saturate without help.
+/// Rows `r (h e + c t)` and `r (h e - c t)` with `e` along the point and `t` at a right angle: both
+/// slopes are saturated once the point is far out along `e`, and their gradients point against each
+/// other but for `h`. Exchanged targets and mirrored rows do the same to losses that saturate
+/// without help.
 pub(super) fn pairs(problem: &Problem, k: usize, point: &[f64]) -> Vec<Pair> {
     /// How far rows lean towards the point.
     const LEANS: [f64; 3] = [0.0, 0.05, 0.5];
@@ -42,7 +43,8 @@ pub(super) fn pairs(problem: &Problem, k: usize, point: &[f64]) -> Vec<Pair> {
     let mut found = Vec::new();
     for &length in &lengths {
         let scaled = |v: &[f64]| v.iter().map(|v| length * v).collect::<Vec<f64>>();
-        // For Hessians: rows whose slope is saturated have no curvature, one across them has all of it.
+        // For Hessians: rows whose slope is saturated have no curvature, one across them has all of
+        // it.
         for target in [1.0, -1.0] {
             let one = Sample { row: scaled(&along), target };
             let other = Sample { row: scaled(&across), target };
@@ -83,7 +85,8 @@ fn frame(point: &[f64]) -> (Vec<f64>, Vec<f64>) {
         let dot: f64 = v.iter().zip(&along).map(|(v, e)| v * e).sum();
         unit(v.iter().zip(&along).map(|(v, e)| v - dot * e).collect())
     };
-    // Alternating signs, for penalties that push coordinate by coordinate; the first axis where they fail.
+    // Alternating signs, for penalties that push coordinate by coordinate; the first axis where
+    // they fail.
     let signs = (0..point.len()).map(|p| if p % 2 == 0 { 1.0 } else { -1.0 }).collect();
     let axis = (0..point.len()).map(|p| if p == 0 { 1.0 } else { 0.0 }).collect();
     let across = off(signs).or_else(|| off(axis)).unwrap_or_else(|| along.clone());
@@ -96,7 +99,8 @@ impl Pair {
         format!("{} of norm {}", self.how, self.length)
     }
 
-    /// Both data sets: `person` rows from `first` on are the pair's, all others the pair's first row.
+    /// Both data sets: `person` rows from `first` on are the pair's, all others the pair's first
+    /// row.
     pub(super) fn alone(
         &self,
         samples: &Samples,

@@ -1,10 +1,11 @@
 //! A lower bound on mu, for scores that are Gaussian.
 //!
-//! Where Gaussian noise is added as claimed, the log-likelihood ratio of a release is Gaussian, with one
-//! variance under both data sets and means that are mu standard deviations apart. A test between two such
-//! distributions has the trade-off of `mu`-Gaussian privacy, and what an attacker makes of releases cannot
-//! be easier to tell apart than the releases: so a lower bound on the separation is one on mu. Thresholds
-//! throw most of that away: they need rare events to speak, the means do not.
+//! Where Gaussian noise is added as claimed, the log-likelihood ratio of a release is Gaussian,
+//! with one variance under both data sets and means that are mu standard deviations apart. A test
+//! between two such distributions has the trade-off of `mu`-Gaussian privacy, and what an attacker
+//! makes of releases cannot be easier to tell apart than the releases: so a lower bound on the
+//! separation is one on mu. Thresholds throw most of that away: they need rare events to speak, the
+//! means do not.
 
 use super::Scores;
 use crate::gaussian;
@@ -19,15 +20,14 @@ pub struct Separation {
     pub epsilon_lower_bound: f64,
 }
 
-/// The one-sided bound on mu from the means of all scores, by the noncentral t distribution: exact for
-/// Gaussian scores of one unknown variance.
+/// The one-sided bound on mu from the means of all scores, by the noncentral t distribution: exact
+/// for Gaussian scores of one unknown variance.
 ///
 /// ```
 /// use dzoa_privacy::audit::{Scores, separation};
 /// // Means one apart, standard deviation one: the bound is below 1.
-/// let (a, b): (Vec<f64>, Vec<f64>) = (0..100).map(|i| (f64::from(i % 2), f64::from(i % 2))).unzip();
-/// let with: Vec<f64> = b.iter().map(|b| 2.0 * b).collect();
-/// let without: Vec<f64> = a.iter().map(|a| 2.0 * a - 1.0).collect();
+/// let around = |mean: f64| (0..100).map(|i| mean + f64::from(i % 2) * 2.0 - 1.0).collect();
+/// let (without, with): (Vec<f64>, Vec<f64>) = (around(0.0), around(1.0));
 /// let found = separation(Scores { without: &without, with: &with }, 1e-5, 0.95);
 /// assert!(found.mu_lower_bound > 0.7 && found.mu_lower_bound < 1.0);
 /// ```
@@ -98,7 +98,8 @@ mod tests {
 
     #[test]
     fn the_noncentral_t_distribution_agrees_with_mpmath() {
-        // mpmath 1.3, 30 digits: the same expectation over the chi-squared density, by its quadrature.
+        // mpmath 1.3, 30 digits: the same expectation over the chi-squared density, by its
+        // quadrature.
         for (t, freedom, noncentrality, expected) in [
             (2.5, 10.0, 1.0, 0.896_545_604_397_644),
             (30.0, 1000.0, 29.0, 0.795_044_727_339_116_7),

@@ -75,8 +75,8 @@ pub trait Loss: Send + Sync + fmt::Debug {
     }
 
     /// A bound on the slope, valid for every prediction and target; `None` where there is none. The
-    /// gradient of a sample is the slope times its row: a sensitivity needs [`crate::mechanism::c1`], which
-    /// asks for the bound on the rows, too.
+    /// gradient of a sample is the slope times its row: a sensitivity needs
+    /// [`crate::mechanism::c1`], which asks for the bound on the rows, too.
     fn lipschitz(&self) -> Option<f64>;
 
     /// The targets it understands.
