@@ -169,6 +169,17 @@ def test_recorded_values_void_the_claim_of_the_result_that_holds_them():
     assert "do not share" not in str(run(bowls(), rounds=2, record_every=1))
 
 
+def test_a_callback_that_stops_a_run_does_not_lower_what_is_claimed():
+    # When it stops may depend on what was released: what the plan allowed is the guarantee.
+    options = dict(dim=4, per_sample=True, batched=True, mechanism="scalar", total_epsilon=8.0, delta=1e-4, clip=1.0)
+    stopped = dzoa.minimize([per_sample(k) for k in range(3)], callback=lambda round, _: round == 2, **options)
+    assert stopped.status == "stopped" and stopped.rounds == 2 < stopped.settings["rounds"]
+    assert 7.9 < stopped.privacy.epsilon <= 8.0
+    assert "the run ended before" in str(stopped.privacy)
+    # One sentence for all front ends: that of the program.
+    assert str(stopped.privacy).startswith("EXACT: every agent's releases of this run together are (8.000, 1e-4)")
+
+
 def test_intrinsic_is_nominal_and_none_is_none():
     nominal = run(bowls(), mechanism="intrinsic", epsilon=0.1, delta=1e-3, samples=[20] * 3, rounds=5, rho=4.0)
     assert nominal.privacy.claim == "nominal" and "not a guarantee" in str(nominal.privacy)

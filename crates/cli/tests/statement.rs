@@ -1,5 +1,6 @@
 //! What a run says about privacy is never below the truth, however it ends; and its files say who may see them.
 
+mod agents;
 mod common;
 
 use common::{dzoa, json};
@@ -84,7 +85,8 @@ fn filter(dir: &Path, ledgers: &str, agent: usize) -> f64 {
 /// Whatever is printed or written is at least what the filter says, and at least what the plan allowed.
 fn assert_not_below_the_truth(dir: &Path, ledgers: &str, (text, summary): (&str, &Value)) {
     let printed: f64 = between(text, "together are (", ",").parse().unwrap();
-    let life: f64 = between(text, "stands at epsilon ", " of at most").parse().unwrap();
+    let life: f64 =
+        between(text, "of earlier runs, it is epsilon ", " of at most").parse().unwrap();
     for (k, entry) in summary["privacy"].as_array().unwrap().iter().enumerate() {
         assert_eq!(entry["claim"], "exact");
         let (exact, plan) = (number(entry, "epsilon_exact"), number(entry, "planned_epsilon"));
@@ -218,7 +220,10 @@ fn earlier_runs_on_the_same_ledger_are_said_also_an_unprotected_one() {
     let (_, text, summary) = run(dir, "q", &sets("admm"), &["--ledger", "m"]);
     let entry = &summary["privacy"][0];
     assert!(number(entry, "epsilon_lifetime") > 1.3 * number(entry, "epsilon_exact"));
-    assert!(text.contains("earlier runs included, the ledger stands at epsilon 4."), "{text}");
+    assert!(
+        text.contains("with what the ledger holds of earlier runs, it is epsilon 4."),
+        "{text}"
+    );
 }
 
 /// Ctrl-C comes after somebody has looked at what was released.
@@ -253,6 +258,60 @@ fn an_interrupted_run_states_the_plan() {
     let entry = &summary["privacy"][0];
     assert!(number(entry, "epsilon_charged") < number(entry, "planned_epsilon"));
     assert_eq!(entry["epsilon_exact"], entry["planned_epsilon"]);
+}
+
+/// A real agent whose neighbour is killed: it ends with what it has, inside a round.
+#[test]
+fn an_agent_that_loses_its_neighbour_states_the_plan() {
+    use std::time::{Duration, Instant};
+    const NAMES: [&str; 3] = ["north", "south", "west"];
+    let dir = tempdir().unwrap();
+    let dir = dir.path();
+    assert!(dzoa(dir, &["init", "study"]).status.success());
+    let text = std::fs::read_to_string(dir.join("study/run.toml")).unwrap();
+    let exact = "mechanism = \"output\"\ntotal_epsilon = 8.0\ndelta = 1e-5\n";
+    let text = text
+        .replace(
+            "[network]",
+            &format!("[network]\npatience = 1.0\n{}", agents::on_loopback(&NAMES)),
+        )
+        .replace("\"d-zoa\"", "\"admm\"")
+        .replace("rounds = 150", "rounds = 5000")
+        .replacen("mechanism = \"none\"", exact, 1);
+    std::fs::write(dir.join("net.toml"), text).unwrap();
+    let made = dzoa(dir, &["certs", "--network", "net.toml", "--out", "certs"]);
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let mut started = NAMES.map(|name| {
+        let (data, ledger) = (format!("study/{name}.csv"), format!("{name}.ledger"));
+        agents::start(dir, name, &["--data", &data, "--ledger", &ledger, "--new-ledger"])
+    });
+    let charged = || std::fs::read_to_string(dir.join("north.ledger")).map(|t| t.lines().count());
+    let begun = Instant::now();
+    while charged().is_ok_and(|entries| entries < 50) || charged().is_err() {
+        let log = std::fs::read_to_string(dir.join("log-north")).unwrap();
+        assert!(begun.elapsed() < Duration::from_secs(60), "no rounds after a minute: {log}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    started[1].0.kill().unwrap();
+    // Not `wait`: it would end the agent's stdin, and with it the agent.
+    let ended = loop {
+        if let Some(status) = started[0].0.try_wait().unwrap() {
+            break status;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(90), "it does not notice");
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    assert_eq!(ended.code(), Some(1));
+    let log = std::fs::read_to_string(dir.join("log-north")).unwrap();
+    let summary = std::fs::read_to_string(dir.join("state-north/summary.json"));
+    let summary: Value = serde_json::from_str(&summary.expect(&log)).unwrap();
+    assert_eq!(summary["status"], "neighbour-lost", "{log}");
+    let entry = &summary["privacy"][0];
+    let shown = json(dir, &["ledger", "show", "north.ledger", "--json"]);
+    assert_eq!(entry["epsilon_charged"], shown["epsilon_spent"], "with the round that did not end");
+    assert!(number(entry, "epsilon_charged") < 4.0, "{entry:#}");
+    assert_eq!(entry["epsilon_exact"], entry["planned_epsilon"]);
+    assert!(number(entry, "epsilon_exact") > 7.99, "{entry:#}");
 }
 
 /// Version 0.2.3 burnt what was left: 27 of 60 rounds, and a half-done model.

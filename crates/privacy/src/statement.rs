@@ -303,7 +303,7 @@ impl Statement {
             (Some(EarlierRuns::Counted), spent, budget) => {
                 let most = budget.map(|b| format!(" of at most {} at delta {:e}", b.epsilon, b.delta));
                 format!(
-                    " Over the life of the data, earlier runs included, the ledger stands at epsilon {}{}.",
+                    " Over the life of the data, with what the ledger holds of earlier runs, it is epsilon {}{}.",
                     printed(spent),
                     most.unwrap_or_default()
                 )

@@ -51,7 +51,7 @@ pub fn holder_only() -> Markup {
         aside.holder role="note" aria-label="Who may see this page" {
             strong { (first.to_uppercase()) (rest) "." }
             " Errors, optimum, accuracy and what was measured are computed from the rows as they are. No guarantee covers "
-            "them, whatever is claimed for the messages. What may be passed on is model.json."
+            "them, whatever is claimed for the messages. model.json holds what was exchanged, and nothing else."
         }
     }
 }

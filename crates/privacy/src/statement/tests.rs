@@ -67,7 +67,10 @@ fn what_earlier_runs_charged_is_said() {
     assert_eq!(said.epsilon_lifetime, Some(epsilon(&[STEP; 16])));
     let life = printed(said.epsilon_lifetime);
     let text = said.sentence();
-    assert!(text.contains(&format!("stands at epsilon {life} of at most 3 ")), "{text}");
+    assert!(
+        text.contains(&format!("of earlier runs, it is epsilon {life} of at most 3 ")),
+        "{text}"
+    );
 }
 
 #[test]
@@ -194,7 +197,7 @@ proptest! {
         let text = said.sentence();
         let shown = text.split_once("together are (").unwrap().1.split_once(',').unwrap().0;
         prop_assert!(shown.parse::<f64>().unwrap() >= stated, "{}", text);
-        let life = text.split_once("stands at epsilon ").unwrap().1;
+        let life = text.split_once("of earlier runs, it is epsilon ").unwrap().1;
         let life = life.trim_end_matches('.').parse::<f64>().unwrap();
         prop_assert!(life >= all.epsilon(DELTA), "{}", text);
     }
