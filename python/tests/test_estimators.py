@@ -363,13 +363,16 @@ def test_the_same_seed_gives_the_bits_of_the_program(tmp_path, loss, algorithm, 
     elif (loss, algorithm, mechanism) == ("hinge", "admm", "none"):
         inner = f"options = {{ tolerance = {math.sqrt(1e-10 / 0.02)!r} }}"
     columns = ", ".join(f'{{ name = "{name}", kind = "numeric", bound = 1.0 }}' for name in "abc")
+    # To the last bit: noise follows from everything that goes into a round.
+    _, eta = SAME_PROBLEM[loss]._penalty(90, 3, 1.0, 1.0)
+    assert eta == pytest.approx(1 / 150)
     (tmp_path / "run.toml").write_text(
         f"""name = "bits"
 [problem]
 loss = "{loss}"
 {"huber_delta = 0.25" if loss == "huber" else ""}
 regularizer = "l1"
-eta = {1 / 150!r}
+eta = {eta!r}
 intercept = true
 [data]
 file = "all.csv"

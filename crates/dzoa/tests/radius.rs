@@ -47,7 +47,8 @@ fn rows(steps: &[(i32, i32, i32)], size: f64) -> Vec<[f64; 3]> {
 
 fn data(rows: &[[f64; 3]], targets: &[f64], loss: Arc<dyn Loss>) -> EmpiricalRisk {
     let values = rows.iter().flatten().copied().collect();
-    let samples = Samples::new(Rows::dense(3, values).unwrap(), targets.to_vec()).unwrap();
+    let samples =
+        Samples::new(Rows::dense(3, values).unwrap().into_unit_ball(), targets.to_vec()).unwrap();
     EmpiricalRisk { samples: Arc::new(samples), loss, weight: 1.0 / rows.len() as f64 }
 }
 
@@ -285,7 +286,7 @@ fn attacked(last: f64, loss: Arc<dyn Loss>) -> (Agent, f64) {
         }
         let mut targets: Vec<f64> = (0..20).map(|i| if i % 3 == 0 { -1.0 } else { 1.0 }).collect();
         targets[19] = last;
-        Arc::new(Samples::new(Rows::dense(3, values).unwrap(), targets).unwrap())
+        Arc::new(Samples::new(Rows::dense(3, values).unwrap().into_unit_ball(), targets).unwrap())
     };
     let (regularizer, scale) = (Regularizer::L1, Scale::Mean);
     let agents_data = vec![one(last), one(1.0)];
@@ -355,7 +356,8 @@ fn the_edge_of_the_ball_belongs_to_it_and_the_next_number_does_not() {
 fn a_release_beyond_the_radius_is_moved_and_both_ends_use_what_was_sent() {
     let values = (0..24).map(|i| (f64::from(i) * 0.9).cos() * 0.5).collect();
     let targets = (0..8).map(|i| if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
-    let one = Arc::new(Samples::new(Rows::dense(3, values).unwrap(), targets).unwrap());
+    let one =
+        Arc::new(Samples::new(Rows::dense(3, values).unwrap().into_unit_ball(), targets).unwrap());
     let problem = Problem {
         loss: Arc::new(Logistic),
         regularizer: Regularizer::L1,
@@ -409,7 +411,7 @@ fn whether_a_tolerance_can_be_certified_is_decided_before_any_row_is_seen() {
         rows_per_person: 1,
     };
     let problem = |sign: f64| {
-        let rows = Rows::dense(2, vec![0.5 * sign; 40]).unwrap();
+        let rows = Rows::dense(2, vec![0.5 * sign; 40]).unwrap().into_unit_ball();
         let samples = Arc::new(Samples::new(rows, vec![sign; 20]).unwrap());
         Problem {
             loss: Arc::new(Hinge),
