@@ -98,7 +98,10 @@ fn figure_2_tells_the_papers_story_from_merged_shards() {
         }
         for epsilon in ["0.15", "0.95"] {
             let falls = ["0.001", "0.000001"].map(|delta| late(curve(algorithm, epsilon, delta)));
-            assert!(falls[0] < falls[1], "{algorithm}, epsilon {epsilon}: {falls:?}");
+            // Two deltas have noise of their own since 0.3.0, also in the same trial: eight trials of DP-ADMM, tuned for
+            // each, may lie a tenth apart either way.
+            let slack = if algorithm == "DP-ADMM" { 1.1 } else { 1.0 };
+            assert!(falls[0] < slack * falls[1], "{algorithm}, epsilon {epsilon}: {falls:?}");
         }
     }
 }
