@@ -66,7 +66,8 @@ pub fn write_files(
     write_private(out, "summary.json", &json(summary)?)
 }
 
-/// model.json: the mean of the coefficients in the summary, and nothing that was measured on private rows.
+/// model.json: the mean of the coefficients in the summary, and nothing that was measured on
+/// private rows.
 pub fn model(config: &Config, instances: &Instances, summary: &Summary) -> Model {
     let pinball = config.given.pointer("/problem/quantile").and_then(serde_json::Value::as_f64);
     let huber = config.given.pointer("/problem/huber_delta").and_then(serde_json::Value::as_f64);

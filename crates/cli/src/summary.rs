@@ -3,8 +3,8 @@
 use dzoa::privacy::{Claim, Statement};
 use serde::{Deserialize, Serialize};
 
-/// What is written into every file that holds values which depend on private rows and are not protected: errors, gaps,
-/// accuracies, what was measured.
+/// What is written into every file that holds values which depend on private rows and are not
+/// protected: errors, gaps, accuracies, what was measured.
 pub const NOT_TO_BE_SHARED: &str = "for the holder of the rows: do not share";
 
 fn not_to_be_shared() -> String {
@@ -143,7 +143,8 @@ impl Summary {
         self.statement().claim
     }
 
-    /// The statement in plain sentences, and how the noise of a nominal claim compares with what it assumes.
+    /// The statement in plain sentences, and how the noise of a nominal claim compares with what it
+    /// assumes.
     pub fn privacy_statement(&self) -> String {
         let statement = self.statement();
         let noise = match statement.claim {

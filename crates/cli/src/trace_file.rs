@@ -76,7 +76,8 @@ pub struct TraceFile<'a> {
     pub errors: Vec<(u64, f64)>,
 }
 
-/// The columns of the trace.csv of a run. Errors and gaps need everybody's rows, and are not protected.
+/// The columns of the trace.csv of a run. Errors and gaps need everybody's rows, and are not
+/// protected.
 pub const HEADER: &str = "trial,round,agent,error,objective_gap,consensus,epsilon_spent";
 
 /// The first lines of the trace.csv of an agent.

@@ -86,8 +86,8 @@ fn a_ledger_is_kept_for_every_algorithm() {
         let file = format!("{ledger}/1.ledger");
         let shown = dzoa(dir.path(), &["ledger", "verify", &file]);
         assert!(shown.status.success(), "{name}: {}", String::from_utf8_lossy(&shown.stderr));
-        // With a lifetime budget below what the run needs it is refused; if told to go on, it stops before it
-        // overspends, and says so.
+        // With a lifetime budget below what the run needs it is refused; if told to go on, it stops
+        // before it overspends, and says so.
         let small = format!("{name}-small");
         let flags = ["--ledger", &small, "--new-ledger", "--budget", "1", "--out", &small];
         let args = [&["run", "unseeded.toml", "--set", &set][..], &flags].concat();

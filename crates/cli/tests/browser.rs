@@ -179,7 +179,7 @@ fn the_three_claims_cannot_be_confused() {
         );
         looks.push(look.as_array().unwrap().clone());
         assert_silent(&tab, page);
-        // Beside every claim, on the first screen of a phone as well: the page itself is not covered.
+        // Below every claim, on a phone as well: the page itself is not covered.
         for (width, height) in [(390, 844), (1280, 900)] {
             tab.resize(width, height);
             tab.settle();

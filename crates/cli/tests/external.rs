@@ -211,8 +211,8 @@ fn values_per_sample_give_an_exact_guarantee_without_a_seed() {
     assert_eq!(seeded["privacy"][0]["claim"], "none");
 }
 
-/// A failure may say something about the samples: what the plan allowed is the guarantee. Version 0.2.3 printed 3.247
-/// of 20 for a program that failed in round 3.
+/// A failure may say something about the samples: what the plan allowed is the guarantee. Version
+/// 0.2.3 printed 3.247 of 20 for a program that failed in round 3.
 #[test]
 fn a_program_that_fails_in_a_round_leaves_the_statement_of_the_whole_plan() {
     let dir = tempdir().unwrap();

@@ -1,4 +1,5 @@
-//! What a run says about privacy is never below the truth, however it ends; and its files say who may see them.
+//! What a run says about privacy is never below the truth, however it ends; and its files say who
+//! may see them.
 
 mod agents;
 mod common;
@@ -10,7 +11,8 @@ use tempfile::tempdir;
 
 const DELTA: &str = "1e-5";
 
-/// Smooth and strongly convex, so that every algorithm's assumptions hold; unseeded, so that its claim does.
+/// Smooth and strongly convex, so that every algorithm's assumptions hold; unseeded, so that its
+/// claim does.
 const SMOOTH: &str = r#"
 name = "smooth"
 [problem]
@@ -54,7 +56,8 @@ fn sets(name: &str) -> String {
     }
 }
 
-/// Runs with these settings (`;` between them), and returns the exit status, what was printed, and summary.json.
+/// Runs with these settings (`;` between them), and returns the exit status, what was printed, and
+/// summary.json.
 fn run(dir: &Path, out: &str, sets: &str, flags: &[&str]) -> (i32, String, Value) {
     let mut args = vec!["run", "smooth.toml", "--out", out];
     sets.split(';').for_each(|set| args.extend(["--set", set]));
@@ -82,7 +85,8 @@ fn filter(dir: &Path, ledgers: &str, agent: usize) -> f64 {
     number(&json(dir, &["ledger", "show", &file, "--json"]), "epsilon_spent")
 }
 
-/// Whatever is printed or written is at least what the filter says, and at least what the plan allowed.
+/// Whatever is printed or written is at least what the filter says, and at least what the plan
+/// allowed.
 fn assert_not_below_the_truth(dir: &Path, ledgers: &str, (text, summary): (&str, &Value)) {
     let printed: f64 = between(text, "together are (", ",").parse().unwrap();
     let life: f64 =
@@ -105,7 +109,8 @@ fn assert_not_below_the_truth(dir: &Path, ledgers: &str, (text, summary): (&str,
     assert_eq!(model["privacy"].as_str(), Some(said));
 }
 
-/// Every mechanism and algorithm, and four ends: all rounds, a tolerance, a budget that ends inside, and earlier runs.
+/// Every mechanism and algorithm, and four ends: all rounds, a tolerance, a budget that ends
+/// inside, and earlier runs.
 #[test]
 fn no_algorithm_and_no_end_states_less_than_was_charged_or_planned() {
     let dir = tempdir().unwrap();
@@ -161,13 +166,14 @@ fn a_run_that_its_tolerance_stops_states_the_plan() {
     assert!(text.contains("what earlier runs released about the same rows is not counted"));
 }
 
-/// Break 5 (b): version 0.2.3 printed EXACT (0.000, 1e-5), with 0.786 charged.
+/// Break 5 (b): version 0.2.3 printed EXACT (0.000, 1e-5), with 0.314 charged.
 #[test]
 fn a_scalar_run_that_fails_in_its_first_round_states_the_plan() {
     let dir = tempdir().unwrap();
     let dir = dir.path();
     std::fs::write(dir.join("smooth.toml"), SMOOTH).unwrap();
-    // A clip at which sums of two hundred noisy scalars leave the finite numbers, in one of twenty steps.
+    // A clip at which sums of two hundred noisy scalars leave the finite numbers, in one of twenty
+    // steps.
     let sets = "algorithm={name=\"d-zoa\",rho=1,rounds=60,inner_steps=20,directions=200};\
                 privacy.mechanism=scalar;privacy.clip=1e306";
     let (code, text, summary) = run(dir, "o", sets, &["--ledger", "l", "--new-ledger"]);
@@ -177,7 +183,8 @@ fn a_scalar_run_that_fails_in_its_first_round_states_the_plan() {
     assert_not_below_the_truth(dir, "l", (&text, &summary));
 }
 
-/// Break 5 (c): version 0.2.3 stated the six rounds that all agents had finished; two agents had released a seventh.
+/// Break 5 (c): version 0.2.3 stated the six rounds that all agents had finished; two agents had
+/// released a seventh.
 #[test]
 fn a_run_that_ends_inside_a_round_counts_what_was_charged_in_it() {
     let dir = tempdir().unwrap();
@@ -201,7 +208,8 @@ fn a_run_that_ends_inside_a_round_counts_what_was_charged_in_it() {
     assert_not_below_the_truth(dir, "large", (&text, &summary));
 }
 
-/// Break 5 (d): version 0.2.3 said "every agent's releases together" after an unprotected run on the same ledger.
+/// Break 5 (d): version 0.2.3 said "every agent's releases together" after an unprotected run on
+/// the same ledger.
 #[test]
 fn earlier_runs_on_the_same_ledger_are_said_also_an_unprotected_one() {
     let dir = tempdir().unwrap();

@@ -1,10 +1,13 @@
-//! What may be said about a run: the one place that turns what was charged, and what the plan allowed, into numbers
-//! and words.
+//! What may be said about a run: the one place that turns what was charged, and what the plan
+//! allowed, into numbers and words.
 //!
-//! *When* a run ends may depend on its releases: a tolerance is reached, somebody has seen enough, a step fails. What
-//! happened to be charged until then is no guarantee. The plan is fixed before the first release, and a run
-//! that ends early is a function of the run that goes on: what the whole plan costs is a guarantee, whatever the end.
-//! So how a run ended is no input of [`Statement::new`], and the larger of charge and plan is stated.
+//! *When* a run ends may depend on its releases: a tolerance is reached, somebody has seen enough,
+//! a step fails. What happened to be charged until then is no guarantee. The plan is fixed before
+//! the first release, and a run that ends early is a function of the run that goes on: what the
+//! whole plan costs is a guarantee, whatever the end. So how a run ended is no input of
+//! [`Statement::new`], and the larger of charge and plan is stated.
+
+mod words;
 
 use crate::accountant::Accountant;
 use crate::{
@@ -73,8 +76,8 @@ pub struct Statement {
     pub epsilon_theorem2: Option<f64>,
     /// This run in zCDP; of a nominal run, for noise as Theorem 1 assumes it.
     pub epsilon_zcdp: Option<f64>,
-    /// This run, exactly: the larger of what was charged and what the plan allowed. Of a nominal run, for noise as
-    /// Theorem 1 assumes it.
+    /// This run, exactly: the larger of what was charged and what the plan allowed. Of a nominal
+    /// run, for noise as Theorem 1 assumes it.
     pub epsilon_exact: Option<f64>,
     /// What the whole plan costs.
     #[serde(default)]
@@ -82,8 +85,8 @@ pub struct Statement {
     /// What this run was charged until it ended. No guarantee where it ended early.
     #[serde(default)]
     pub epsilon_charged: Option<f64>,
-    /// Everything in the ledger, earlier runs included; null if some of it has no exact guarantee, or if earlier
-    /// runs are not counted.
+    /// Everything in the ledger, earlier runs included; null if some of it has no exact guarantee,
+    /// or if earlier runs are not counted.
     pub epsilon_lifetime: Option<f64>,
     /// What the ledger lets all runs together spend.
     #[serde(default)]
@@ -180,7 +183,8 @@ impl Statement {
         }
     }
 
-    /// The paper's figure: what its rounds would cost if the noise were there, as perfect as Theorem 1 wants it.
+    /// The paper's figure: what its rounds would cost if the noise were there, as perfect as
+    /// Theorem 1 wants it.
     fn nominal(facts: &Facts<'_>, charged: usize) -> Self {
         let rounds = charged.max(facts.planned.len()) as u64;
         let first = facts.planned.iter().find_map(|event| match *event {
@@ -245,106 +249,10 @@ impl Statement {
         self
     }
 
-    /// Whether the exchanged vectors have the noise of an exact mechanism, also where nothing is promised.
+    /// Whether the exchanged vectors have the noise of an exact mechanism, also where nothing is
+    /// promised.
     pub fn is_noisy(&self) -> bool {
         self.epsilon_exact.is_some()
-    }
-
-    /// In a few plain sentences. The first word is the claim.
-    pub fn sentence(&self) -> String {
-        let delta = self.delta.unwrap_or_default();
-        match self.claim {
-            Claim::Nominal => format!(
-                "NOMINAL: epsilon {} per round and {} in total (Theorem 2), delta {delta:e}, is the paper's figure and is not a guarantee.{}",
-                printed(self.epsilon_per_round),
-                printed(self.epsilon_theorem2),
-                spoken(&self.rests_on),
-            ),
-            Claim::Exact => format!(
-                "EXACT: every agent's releases of this run together are ({}, {delta:e})-differentially private for replacing one of its rows, against anybody who sees all releases. The number of rows is public.{}{}{}",
-                printed(self.epsilon_exact),
-                self.early_end(),
-                self.life(),
-                spoken(&self.rests_on),
-            ),
-            Claim::None if self.is_noisy() => format!(
-                "NONE: {}. Without that it would be exact: epsilon {} at delta {delta:e}.",
-                self.void.join("; "),
-                printed(self.epsilon_exact),
-            ),
-            Claim::None => {
-                "NONE: the exchanged vectors are not protected, and nothing is promised.".into()
-            }
-        }
-    }
-
-    /// What the number means where a run ended before its plan did.
-    fn early_end(&self) -> &'static str {
-        // More than rounding.
-        const ALIKE: f64 = 1.0 + 1e-6;
-        match self.epsilon_exact > self.epsilon_charged.map(|charged| charged * ALIKE) {
-            true => {
-                " That is the cost of the whole plan: the run ended before, and when it ends may depend on what it released."
-            }
-            false => "",
-        }
-    }
-
-    /// What is known of all runs on the same rows.
-    fn life(&self) -> String {
-        match (self.earlier_runs, self.epsilon_lifetime, self.lifetime_budget) {
-            (None, ..) => String::new(),
-            (Some(EarlierRuns::NotCounted), ..) => {
-                " No ledger was kept: what earlier runs released about the same rows is not counted.".into()
-            }
-            (Some(EarlierRuns::Counted), None, _) => {
-                " Over the life of the data NOTHING is promised: the ledger also holds releases without an exact guarantee.".into()
-            }
-            (Some(EarlierRuns::Counted), spent, budget) => {
-                let most = budget.map(|b| format!(" of at most {} at delta {:e}", b.epsilon, b.delta));
-                format!(
-                    " Over the life of the data, with what the ledger holds of earlier runs, it is epsilon {}{}.",
-                    printed(spent),
-                    most.unwrap_or_default()
-                )
-            }
-        }
-    }
-
-    /// The claim as a heading.
-    pub fn headline(&self) -> &'static str {
-        match self.claim {
-            Claim::Exact => "Privacy: exact guarantee",
-            Claim::Nominal => "Privacy: nominal, not a guarantee",
-            Claim::None if self.is_noisy() => "Privacy: none, no guarantee",
-            Claim::None => "Privacy: none, not protected",
-        }
-    }
-
-    /// What it means for somebody whose row is in the data.
-    pub fn in_plain_words(&self) -> String {
-        // Beyond this the factor is so large that only its being large says something.
-        const WEAK: f64 = 8.0;
-        match (self.claim, self.epsilon_exact) {
-            (Claim::Exact, Some(epsilon)) => {
-                let weak = if epsilon > WEAK { " That is a weak promise." } else { "" };
-                format!(
-                    "In plain words: whatever anybody concludes from all messages of this run together is at most {} times as \
-                     likely with one row as with another in its place, but for a probability of delta.{weak}",
-                    factor(epsilon.exp()),
-                )
-            }
-            (Claim::Exact, None) => "The summary does not say which epsilon.".into(),
-            (Claim::Nominal, _) => "In plain words: do not rely on it. Treat what the agents exchanged as unprotected; \
-                 the mechanisms output and scalar keep what they promise."
-                .into(),
-            (Claim::None, Some(_)) => {
-                "In plain words: this is a rehearsal. Do not rely on its noise to protect anybody.".into()
-            }
-            (Claim::None, None) => {
-                "In plain words: whoever reads the messages may learn about single rows.".into()
-            }
-        }
     }
 }
 
@@ -381,31 +289,6 @@ fn union(all: &[&Statement], get: fn(&Statement) -> &Vec<String>) -> Vec<String>
         }
     }
     texts
-}
-
-fn spoken(texts: &[String]) -> String {
-    texts.iter().map(|text| format!(" {text}.")).collect()
-}
-
-/// Three digits behind the point, never below the value.
-fn printed(value: Option<f64>) -> String {
-    let Some(value) = value else { return "?".into() };
-    let text = format!("{value:.3}");
-    match text.parse::<f64>() {
-        Ok(shown) if shown < value => format!("{:.3}", shown + 0.001),
-        _ => text,
-    }
-}
-
-/// Three digits of a factor, rounded up: nobody needs more.
-fn factor(value: f64) -> String {
-    let up = |unit: f64| (value / unit).ceil() * unit;
-    match value {
-        value if value < 10.0 => format!("{:.2}", up(0.01)),
-        value if value < 100.0 => format!("{:.1}", up(0.1)),
-        value if value < 1e4 => format!("{:.0}", up(1.0)),
-        value => format!("{:.0e}", up(10f64.powf(value.log10().floor()))),
-    }
 }
 
 #[cfg(test)]

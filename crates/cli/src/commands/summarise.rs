@@ -113,7 +113,8 @@ pub struct About<'a> {
     pub needs: Needs,
 }
 
-/// What may be said about one agent's privacy, however its run ended, and what is known about its noise.
+/// What may be said about one agent's privacy, however its run ended, and what is known about its
+/// noise.
 pub fn privacy_entry(config: &Config, about: &About<'_>) -> PrivacyEntry {
     let &About { noise, promise, ledger, run, earlier_runs, needs } = about;
     let rounds = config.algorithm.admm.rounds;

@@ -44,7 +44,8 @@ pub fn banner(summary: &Summary) -> Markup {
     }
 }
 
-/// Who may see the page: the claim is about what the agents exchanged, and the page shows more than that.
+/// Who may see the page: the claim is about what the agents exchanged, and the page shows more than
+/// that.
 pub fn holder_only() -> Markup {
     let (first, rest) = NOT_TO_BE_SHARED.split_at(1);
     html! {

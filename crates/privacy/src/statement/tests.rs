@@ -1,3 +1,4 @@
+use super::words::{factor, printed};
 use super::*;
 use crate::{Begin, Header, Hex, LEDGER_FORMAT, Query};
 use proptest::prelude::*;
@@ -162,8 +163,9 @@ fn event() -> impl Strategy<Value = Event> {
 }
 
 proptest! {
-    /// A run is a plan and a point at which it ends, for whatever reason: before the first round, after the last, or
-    /// between, with rounds that a restart made anew; on a ledger with earlier runs.
+    /// A run is a plan and a point at which it ends, for whatever reason: before the first round,
+    /// after the last, or between, with rounds that a restart made anew; on a ledger with earlier
+    /// runs.
     #[test]
     fn what_is_printed_is_never_below_the_filter_or_the_plan(
         planned in prop::collection::vec(event(), 1..12),
