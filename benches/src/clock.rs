@@ -2,8 +2,9 @@
 
 use std::time::Instant;
 
-/// How often something is timed, and for how long each time: calls that are shorter are timed together. A short moment can
-/// be luckier than any longer one ever is, so what is compared must be timed for equally long.
+/// How often something is timed, and for how long each time: calls that are shorter are timed
+/// together. A short moment can be luckier than any longer one ever is, so what is compared must be
+/// timed for equally long.
 #[derive(Clone, Copy, Debug)]
 pub struct Timing {
     /// Times.

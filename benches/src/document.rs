@@ -3,14 +3,17 @@
 use serde_json::Value;
 use std::fmt::Write as _;
 
-/// The document, from the results by section and numpy's seconds for one trial (per sample, Gram form, that with
-/// directions in single precision).
+/// The document, from the results by section and numpy's seconds for one trial (per sample, Gram
+/// form, that with directions in single precision).
 pub fn document(results: &[(String, Value)], level: &str, numpy: [f64; 3]) -> String {
     let mut text = format!(
-        "# Performance\n\nMade by `cargo xtask bench` on one machine of two cores, at the level {level}. Every figure is the least of several \
-         repetitions, and what counts are the ratios of times from one run. The floor is what three kernels take alone, on the same shapes, timed in turns with \
+        "# Performance\n\nMade by `cargo xtask bench` on one machine of two cores, at the level \
+         {level}. Every figure is the least of several \
+         repetitions, and what counts are the ratios of times from one run. The floor is what \
+         three kernels take alone, on the same shapes, timed in turns with \
          what stands above it and for as long at a time: \
-         filling the block of directions with normals, the products of the rows (or of the Gram matrix) with them, and one pass that adds up the \
+         filling the block of directions with normals, the products of the rows (or of the Gram \
+         matrix) with them, and one pass that adds up the \
          loss differences ([benches/src/floor.rs](../benches/src/floor.rs)).\n"
     );
     for (section, result) in results {
@@ -44,12 +47,18 @@ fn paper(text: &mut String, result: &Value, numpy: [f64; 3], level: &str) {
     let fastest = numpy.into_iter().fold(f64::INFINITY, f64::min);
     let _ = write!(
         text,
-        "\n## One trial of the paper's example, one core\n\n| | seconds | over dzoa |\n| --- | ---: | ---: |\n\
-         | dzoa | {seconds:.3} | 1 |\n| floor | {:.3} | {:.2} |\n| of it normals ({:.2} ns each) | {:.3} | |\n\
-         | of it products | {:.3} | |\n| of it differences | {:.3} | |\n| numpy, per sample | {samples:.3} | {:.1} |\n\
-         | numpy, Gram form | {gram:.3} | {:.1} |\n| numpy, Gram form, directions in single precision | {single:.3} | {:.1} |\n\n\
-         dzoa takes {ratio:.2} times the floor (target 1.5: {}) and is {:.1} times faster than the fastest numpy (target 10: {}). The numpy peer \
-         ([benches/peers/dzoa_numpy.py](../benches/peers/dzoa_numpy.py)) computes what depends on the directions alone for many steps at once.\n",
+        "\n## One trial of the paper's example, one core\n\n| | seconds | over dzoa |\n| --- | \
+         ---: | ---: |\n\
+         | dzoa | {seconds:.3} | 1 |\n| floor | {:.3} | {:.2} |\n| of it normals ({:.2} ns each) \
+         | {:.3} | |\n\
+         | of it products | {:.3} | |\n| of it differences | {:.3} | |\n| numpy, per sample | \
+         {samples:.3} | {:.1} |\n\
+         | numpy, Gram form | {gram:.3} | {:.1} |\n| numpy, Gram form, directions in single \
+         precision | {single:.3} | {:.1} |\n\n\
+         dzoa takes {ratio:.2} times the floor (target 1.5: {}) and is {:.1} times faster than \
+         the fastest numpy (target 10: {}). The numpy peer \
+         ([benches/peers/dzoa_numpy.py](../benches/peers/dzoa_numpy.py)) computes what depends on \
+         the directions alone for many steps at once.\n",
         number(&result["floor"]),
         1.0 / ratio,
         number(&result["nanoseconds_a_normal"]),
@@ -67,7 +76,8 @@ fn paper(text: &mut String, result: &Value, numpy: [f64; 3], level: &str) {
         let (seconds, floor) = (number(&result["avx2_seconds"]), number(&result["avx2_floor"]));
         let _ = writeln!(
             text,
-            "\nHeld to AVX2 (`DZOA_KERNELS=avx2`), in turns with the above: {seconds:.3} seconds, {:.2} times the floor at that level, {:.1} times \
+            "\nHeld to AVX2 (`DZOA_KERNELS=avx2`), in turns with the above: {seconds:.3} seconds, \
+             {:.2} times the floor at that level, {:.1} times \
              faster than the fastest numpy, which chooses its instructions itself.",
             seconds / floor,
             fastest / seconds
@@ -77,8 +87,10 @@ fn paper(text: &mut String, result: &Value, numpy: [f64; 3], level: &str) {
 
 fn shapes(text: &mut String, result: &Value) {
     text.push_str(
-        "\n## Larger shapes\n\nOne inner step of one agent, J = 30, one core, as the mean of an inner loop with T = 100; target: at most 1.4 times the floor.\n\n\
-         | loss | N_k | P | microseconds | floor | ratio | |\n| --- | ---: | ---: | ---: | ---: | ---: | --- |\n",
+        "\n## Larger shapes\n\nOne inner step of one agent, J = 30, one core, as the mean of an \
+         inner loop with T = 100; target: at most 1.4 times the floor.\n\n\
+         | loss | N_k | P | microseconds | floor | ratio | |\n| --- | ---: | ---: | ---: | ---: | \
+         ---: | --- |\n",
     );
     for row in result.as_array().into_iter().flatten() {
         let (step, floor) = (number(&row["step"]), number(&row["floor"]));
@@ -101,9 +113,13 @@ fn sparse(text: &mut String, result: &Value) {
     let dense = number(&result["dense_step"]);
     let _ = write!(
         text,
-        "\n## a9a, sparse\n\nA fifth of its rows ({} rows, {} columns, {} entries), logistic: one inner step (the mean of an inner loop with T = 100) \
-         {:.0} microseconds, {:.2} times the floor with a sparse product (target 1.5: {}), {:.1} times faster than the dense path, \
-         {:.0} (target 5: {}). Over the first four steps alone, whose shifts are the longest and the most work, {:.1} times.\n\nOf the floor, the products take {:.0} microseconds; {:.0} if no sum is shared between rows, and {:.0} \
+        "\n## a9a, sparse\n\nA fifth of its rows ({} rows, {} columns, {} entries), logistic: one \
+         inner step (the mean of an inner loop with T = 100) \
+         {:.0} microseconds, {:.2} times the floor with a sparse product (target 1.5: {}), {:.1} \
+         times faster than the dense path, \
+         {:.0} (target 5: {}). Over the first four steps alone, whose shifts are the longest and \
+         the most work, {:.1} times.\n\nOf the floor, the products take {:.0} microseconds; {:.0} \
+         if no sum is shared between rows, and {:.0} \
          dense. The loss differences take {:.0}, the same in both paths.\n",
         result["rows"],
         result["features"],
@@ -126,7 +142,8 @@ fn threads(text: &mut String, result: &Value) {
     let gain = |name: &str| number(&result[name][0]) / number(&result[name][1]);
     let _ = write!(
         text,
-        "\n## Two threads\n\nOne trial with eight agents: {:.2} times as fast as on one thread (target 1.8: {}). Two trials of the paper's \
+        "\n## Two threads\n\nOne trial with eight agents: {:.2} times as fast as on one thread \
+         (target 1.8: {}). Two trials of the paper's \
          example: {:.2} times (target 1.8: {}).\n",
         gain("trial"),
         verdict(gain("trial") >= 1.8),
@@ -137,7 +154,8 @@ fn threads(text: &mut String, result: &Value) {
 
 fn scaling(text: &mut String, result: &Value) {
     text.push_str(
-        "\n## Growth\n\nSeconds of a whole run (hinge) along one axis at a time, and the exponent of a line through their logarithms; target: at \
+        "\n## Growth\n\nSeconds of a whole run (hinge) along one axis at a time, and the exponent \
+         of a line through their logarithms; target: at \
          most 1.05.\n\n| axis | sizes | seconds | exponent | |\n| --- | --- | --- | ---: | --- |\n",
     );
     for row in result.as_array().into_iter().flatten() {
@@ -164,7 +182,8 @@ fn memory(text: &mut String, result: &Value) {
     let megabytes = number(&result["peak_kilobytes"]) / 1024.0;
     let _ = write!(
         text,
-        "\n## Memory\n\n{} agents with 20 rows of 100 columns: {megabytes:.0} MB at the peak of the whole process (target 1024: {}).\n",
+        "\n## Memory\n\n{} agents with 20 rows of 100 columns: {megabytes:.0} MB at the peak of \
+         the whole process (target 1024: {}).\n",
         result["agents"],
         verdict(megabytes < 1024.0)
     );
@@ -173,7 +192,8 @@ fn memory(text: &mut String, result: &Value) {
 fn normals(text: &mut String, result: &Value) {
     let _ = write!(
         text,
-        "\n## The directions\n\n{} draws; deviations in standard errors (Kolmogorov and Smirnov: the scaled distance, above 1.95 once in a \
+        "\n## The directions\n\n{} draws; deviations in standard errors (Kolmogorov and Smirnov: \
+         the scaled distance, above 1.95 once in a \
          thousand).\n\n| check | deviation |\n| --- | ---: |\n",
         result["draws"]
     );
@@ -185,7 +205,9 @@ fn normals(text: &mut String, result: &Value) {
 /// What benches/others/measure.py measured.
 fn others(text: &mut String, result: &Value) {
     text.push_str(
-        "\n## Beside decent-bench and nevergrad\n\nBy [benches/others/measure.py](../benches/others/measure.py), each side on one core, each with the best \
+        "\n## Beside decent-bench and nevergrad\n\nBy \
+         [benches/others/measure.py](../benches/others/measure.py), each side on one core, each \
+         with the best \
          of the settings that are declared there.\n",
     );
     hundred_agents(text, &result["hundred"]);
@@ -194,8 +216,10 @@ fn others(text: &mut String, result: &Value) {
 
 fn hundred_agents(text: &mut String, result: &Value) {
     text.push_str(
-        "\nConsensus ADMM, 100 agents with 20 rows of 10 columns, L1 logistic, a small-world graph, 100 rounds. decent-bench's ADMM lacks the \
-         proximal operator of this cost: the script gives it one (accelerated proximal gradient in numpy, its own solver's limits).\n\n",
+        "\nConsensus ADMM, 100 agents with 20 rows of 10 columns, L1 logistic, a small-world \
+         graph, 100 rounds. decent-bench's ADMM lacks the \
+         proximal operator of this cost: the script gives it one (accelerated proximal gradient \
+         in numpy, its own solver's limits).\n\n",
     );
     let runs = |name: &str| result[name].as_array().cloned().unwrap_or_default();
     let (ours, theirs) = (runs("dzoa"), runs("decent-bench"));
@@ -238,8 +262,10 @@ fn hundred_agents(text: &mut String, result: &Value) {
 
 fn breast_cancer(text: &mut String, result: &Value) {
     text.push_str(
-        "\nValues until every agent's objective is at most 1e-3 above the optimum: breast cancer, L2 logistic, 5 agents on the paper's graph. A value \
-         of dzoa's is one of an agent's fifth of the rows; nevergrad's CMA, in one place, sees the whole sum.\n\n\
+        "\nValues until every agent's objective is at most 1e-3 above the optimum: breast cancer, \
+         L2 logistic, 5 agents on the paper's graph. A value \
+         of dzoa's is one of an agent's fifth of the rows; nevergrad's CMA, in one place, sees \
+         the whole sum.\n\n\
          | | rounds | values | seconds |\n| --- | ---: | ---: | ---: |\n",
     );
     for (name, label) in [
@@ -276,8 +302,10 @@ fn breast_cancer(text: &mut String, result: &Value) {
     let share = few / number(&result["cold"]["calls"]);
     let _ = writeln!(
         text,
-        "\nWith the options d-zoa needs {:.3} of the paper's values (target 0.2: {}) and is {faster:.0} times faster than CMA (target 20: {}). CMA needs \
-         far fewer values, {:.0} times fewer by rows looked at: where a value is what costs, and one place may see all of them, it is the better choice.",
+        "\nWith the options d-zoa needs {:.3} of the paper's values (target 0.2: {}) and is \
+         {faster:.0} times faster than CMA (target 20: {}). CMA needs \
+         far fewer values, {:.0} times fewer by rows looked at: where a value is what costs, and \
+         one place may see all of them, it is the better choice.",
         share,
         verdict(share < 0.2),
         verdict(faster >= 20.0),

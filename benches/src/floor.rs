@@ -1,5 +1,5 @@
-//! The floor: what the machine needs for the three parts of an inner step that nothing can avoid, each alone and
-//! over the same shapes.
+//! The floor: what the machine needs for the three parts of an inner step that nothing can avoid,
+//! each alone and over the same shapes.
 //!
 //! 1. `normals`: fill the block of directions.
 //! 2. `products`: the rows (or the Gram matrix) times the directions.
@@ -7,12 +7,12 @@
 
 use crate::clock::Timing;
 use dzoa::kernels::normals::Normals;
+use dzoa::primal::ZerothOrder;
 use dzoa::problem::data::Samples;
 use dzoa::problem::least_squares::LeastSquares;
 use dzoa::problem::loss::{Batch, Loss};
 use dzoa::problem::{Directions, Objective, Sharing, TILE, Table};
 use dzoa::streams::{Purpose, Streams};
-use dzoa::zeroth_order::ZerothOrder;
 use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul};
 
 /// Seconds for one inner step.
@@ -51,9 +51,9 @@ pub fn directions(features: usize, count: usize) -> (Normals, Directions) {
     (normals, directions)
 }
 
-/// For a loss that is evaluated sample by sample, as a mean over the steps of an inner loop: the differences of a long step
-/// are more work than those of a short one. Rows are treated as many at a time as the inner step does, so that their
-/// products are as near in the cache.
+/// For a loss that is evaluated sample by sample, as a mean over the steps of an inner loop: the
+/// differences of a long step are more work than those of a short one. Rows are treated as many at
+/// a time as the inner step does, so that their products are as near in the cache.
 pub fn per_sample(
     samples: &Samples,
     loss: &dyn Loss,
@@ -110,7 +110,8 @@ fn tiles(rows: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..rows).step_by(TILE).map(move |first| (first, TILE.min(rows - first)))
 }
 
-/// Sparse rows times a block; the predictions are one column more in lines that are filled up to whole vectors anyway.
+/// Sparse rows times a block; the predictions are one column more in lines that are filled up to
+/// whole vectors anyway.
 pub fn sparse_products(samples: &Samples, block: &[f64], sharing: Sharing, timing: Timing) -> f64 {
     let (mut table, mut products) = (Table::default(), Vec::new());
     let (point, mut fitted) = (vec![0.1; samples.rows.width()], vec![0.0; TILE]);
@@ -140,7 +141,8 @@ pub fn gram(objective: &LeastSquares, count: usize, timing: Timing) -> Floor {
     Floor { normals: fill, products: product, differences }
 }
 
-/// Eight directions at a time, whose sums stay in registers; the last eight are moved back so that they fit.
+/// Eight directions at a time, whose sums stay in registers; the last eight are moved back so that
+/// they fit.
 #[inline(always)]
 fn gram_differences(products: &[f64], block: &Directions, out: &mut [f64]) {
     const EIGHT: usize = 8;

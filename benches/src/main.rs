@@ -1,5 +1,5 @@
-//! Measures dzoa against its floor and itself; `cargo xtask bench` runs it beside the peers and writes
-//! docs/performance.md. Every section prints one JSON object.
+//! Measures dzoa against its floor and itself; `cargo xtask bench` runs it beside the peers and
+//! writes docs/performance.md. Every section prints one JSON object.
 
 mod clock;
 mod document;
@@ -20,7 +20,8 @@ use setting::{Setting, agents, agents_of, descend};
 use std::path::Path;
 use std::sync::Arc;
 
-/// `dzoa-benches SECTION[=ARGUMENT]...` prints; with `document=FILE numpy=SECONDS,...` it writes the document, too.
+/// `dzoa-benches SECTION[=ARGUMENT]...` prints; with `document=FILE numpy=SECONDS,...` it writes
+/// the document, too.
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let (mut results, mut file, mut numpy) = (Vec::new(), None, [f64::NAN; 3]);
@@ -70,8 +71,10 @@ fn main() {
     }
 }
 
-const SECTIONS: &str = "paper shapes sparse=LIBSVM_FILE threads scaling memory normals[=LOG2] count=squares|logistic|sparse others=FILE, \
-     and for the document numpy=SECONDS,SECONDS,SECONDS document=FILE; `cargo xtask bench` names them all";
+const SECTIONS: &str = "paper shapes sparse=LIBSVM_FILE threads scaling memory normals[=LOG2] \
+    count=squares|logistic|sparse others=FILE, \
+     and for the document numpy=SECONDS,SECONDS,SECONDS document=FILE; `cargo xtask bench` names \
+     them all";
 
 /// Ends with one line and a way out.
 fn refuse(message: &str, hint: &str) -> ! {
@@ -99,7 +102,8 @@ fn read(file: &str) -> Value {
     })
 }
 
-/// The least seconds of several things and of their floors, measured in turns: a slow minute of the machine then hits all.
+/// The least seconds of several things and of their floors, measured in turns: a slow minute of the
+/// machine then hits all.
 fn in_turns<const N: usize>(
     turns: usize,
     things: [&dyn Fn() -> (f64, Floor); N],
@@ -114,8 +118,8 @@ fn in_turns<const N: usize>(
     least
 }
 
-/// One trial of the paper's example on one core, and its floor: at this processor's best level, and where that is above
-/// AVX2, held down to it as well, which more machines have.
+/// One trial of the paper's example on one core, and its floor: at this processor's best level, and
+/// where that is above AVX2, held down to it as well, which more machines have.
 fn paper() -> Value {
     let setting = Setting::paper();
     let pool = one_thread();
@@ -135,7 +139,8 @@ fn paper() -> Value {
         in_turns(20, [&|| beside(level()), &|| beside(level().min(Level::Avx2))]);
     let steps = (setting.agents * setting.inner_steps) as f64 * setting.rounds as f64;
     json!({
-        "seconds": seconds, "steps": steps, "floor": floor.total() * steps, "normals": floor.normals * steps,
+        "seconds": seconds, "steps": steps, "floor": floor.total() * steps,
+        "normals": floor.normals * steps,
         "products": floor.products * steps, "differences": floor.differences * steps,
         "nanoseconds_a_normal": floor.normals * 1e9 / 600.0,
         "avx2_seconds": lower, "avx2_floor": lower_floor.total() * steps,
@@ -203,7 +208,8 @@ fn sparse(file: &str) -> Value {
         floor::sparse_products(&samples, directions.block(), Sharing::Nothing, Timing::short(100));
     json!({
         "rows": samples.count(), "features": samples.rows.width(), "stored": samples.rows.stored(),
-        "step": sparse_step, "dense_step": dense_step, "first_steps": first, "floor": floor.total(), "normals": floor.normals,
+        "step": sparse_step, "dense_step": dense_step, "first_steps": first,
+        "floor": floor.total(), "normals": floor.normals,
         "products": floor.products, "differences": floor.differences,
         "plain_products": plain, "dense_products": dense_floor.products,
     })
@@ -244,7 +250,8 @@ fn threads() -> Value {
     json!({ "trial": times(&one_trial), "trials": times(&two_trials) })
 }
 
-/// How the cost grows along each axis: sizes, seconds, and the slope of a line through their logarithms.
+/// How the cost grows along each axis: sizes, seconds, and the slope of a line through their
+/// logarithms.
 fn scaling() -> Value {
     let pool = one_thread();
     let run = |setting: &Setting| {
@@ -267,7 +274,8 @@ fn scaling() -> Value {
     };
     let axis = |name: &str, sizes: &[usize], of: &dyn Fn(usize) -> Setting| {
         let seconds: Vec<f64> = sizes.iter().map(|&size| run(&of(size))).collect();
-        json!({ "axis": name, "sizes": sizes, "seconds": seconds, "exponent": slope(sizes, &seconds) })
+        let exponent = slope(sizes, &seconds);
+        json!({ "axis": name, "sizes": sizes, "seconds": seconds, "exponent": exponent })
     };
     let small = Setting { samples: 100, ..base.clone() };
     json!([

@@ -1,5 +1,5 @@
-//! Are the directions standard normal and independent? Every check is a deviation in standard errors, so that
-//! any number of draws can be judged alike.
+//! Are the directions standard normal and independent? Every check is a deviation in standard
+//! errors, so that any number of draws can be judged alike.
 
 use dzoa::kernels::normals::Normals;
 use dzoa::streams::{Purpose, Streams};
@@ -12,7 +12,8 @@ const CELLS: usize = 256;
 /// Draws that are sorted for Kolmogorov and Smirnov's test.
 const SORTED: usize = 1 << 20;
 
-/// Named deviations in standard errors. Kolmogorov and Smirnov's is `sqrt(n) D`, above 1.95 once in a thousand.
+/// Named deviations in standard errors. Kolmogorov and Smirnov's is `sqrt(n) D`, above 1.95 once in
+/// a thousand.
 pub fn deviations(draws: u64) -> Map<String, Value> {
     let streams = Streams::from_seed(28);
     let stream = |agent: &str, round| streams.normals(Purpose::Directions, agent, round);
@@ -57,7 +58,7 @@ struct Sums {
     cells: Vec<f64>,
     /// With the same place of other streams, and at short lags within this one.
     products: [f64; 6],
-    /// The same of what squares exceed one: signs are independent even where lengths are not.
+    /// Such products of what squares exceed one: signs are independent even where lengths are not.
     squares: [f64; 6],
 }
 
@@ -74,7 +75,8 @@ impl Default for Sums {
     }
 }
 
-/// Neighbours in the block that come from two halves of a word, from one pair, and from a generator's next words.
+/// Neighbours in the block that come from two halves of a word, from one pair, and from a
+/// generator's next words.
 const LAGS: [usize; 3] = [1, 16, 32];
 
 impl Sums {

@@ -3,14 +3,14 @@
 use crate::clock::Timing;
 use dzoa::admm::{Admm, LocalState};
 use dzoa::agent::Agent;
-use dzoa::graph::{Graph, Topology};
+use dzoa::network::{Graph, Topology};
 use dzoa::prelude::*;
+use dzoa::primal::{Workspace, ZerothOrder};
 use dzoa::privacy::Event;
 use dzoa::problem::Directions;
 use dzoa::problem::synthetic::Synthetic;
-use dzoa::simulate::Releases;
+use dzoa::run::Releases;
 use dzoa::streams::Purpose;
-use dzoa::zeroth_order::{Workspace, ZerothOrder};
 use std::sync::Arc;
 
 /// Shapes and effort.
@@ -96,7 +96,7 @@ pub fn agents_of(setting: &Setting, problem: &Problem) -> Vec<Agent> {
     let settings = Admm { rounds: setting.rounds, ..Admm::default() };
     let inner = vec![setting.inner(); setting.agents];
     let releases = Releases::all(Event::Unprotected, setting.agents);
-    dzoa::simulate::zeroth_order_agents(problem, &graph, settings, &inner, releases, &streams)
+    dzoa::run::zeroth_order_agents(problem, &graph, settings, &inner, releases, &streams)
         .expect("the setting is valid")
 }
 

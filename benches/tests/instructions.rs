@@ -1,6 +1,11 @@
-//! Instructions that three small runs take, counted by callgrind: seconds lie on a busy machine, these do not.
+//! Instructions that three small runs take, counted by callgrind: seconds lie on a busy machine,
+//! these do not.
 //!
-//! `DZOA_INSTRUCTIONS=update cargo test --release --workspace --test instructions` writes benches/instructions.txt anew.
+//! `DZOA_INSTRUCTIONS=update cargo test --release --workspace --test instructions` writes
+//! benches/instructions.txt anew.
+
+#[path = "../../tests/skip.rs"]
+mod skip;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,13 +18,11 @@ fn file() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("instructions.txt")
 }
 
-/// What a count depends on beside the code.
-fn machine() -> String {
+/// The compiler that this test was built with.
+fn compiler() -> String {
     let rustc = std::env::var_os("RUSTC").unwrap_or("rustc".into());
     let version = Command::new(rustc).arg("--version").output().expect("rustc runs");
-    let version = String::from_utf8_lossy(&version.stdout).trim().to_string();
-    let level = counted(RUNS[0]).1;
-    format!("{version}, {}, {level}", std::env::consts::ARCH)
+    String::from_utf8_lossy(&version.stdout).trim().to_string()
 }
 
 /// The count of one run, and the level of the kernels in it.
@@ -42,27 +45,34 @@ fn counted(run: &str) -> (u64, String) {
 #[test]
 fn three_small_runs_take_no_more_instructions_than_before() {
     if Command::new("valgrind").arg("--version").output().is_err() {
-        assert!(
-            std::env::var_os("CI").is_none(),
-            "valgrind is missing: cargo xtask test installs it"
+        return skip::skip(
+            "the count of instructions",
+            "no valgrind (cargo xtask test installs it)",
         );
-        println!("SKIPPED: no valgrind");
-        return;
     }
-    let machine = machine();
     let counts: Vec<(&str, u64)> = RUNS.iter().map(|run| (*run, counted(run).0)).collect();
+    let machine = format!("{}, {}", std::env::consts::ARCH, counted(RUNS[0]).1);
+    let compiler = compiler();
     if std::env::var_os("DZOA_INSTRUCTIONS").is_some_and(|value| value == "update") {
         let lines =
             counts.iter().map(|(run, count)| format!("{run} {count}\n")).collect::<String>();
-        std::fs::write(file(), format!("{machine}\n{lines}")).unwrap();
+        std::fs::write(file(), format!("{compiler}, {machine}\n{lines}")).unwrap();
     }
-    let kept = std::fs::read_to_string(file()).unwrap();
-    let mut lines = kept.lines();
-    let kept_on = lines.next().unwrap_or_default();
-    println!("{machine}: {counts:?}");
-    if kept_on != machine {
-        println!("SKIPPED: the counts are of {kept_on}");
-        return;
+    let recorded = std::fs::read_to_string(file()).unwrap();
+    let mut lines = recorded.lines();
+    println!("{compiler}, {machine}: {counts:?}");
+    // The version has no comma, and may have brackets.
+    let (recorded_with, recorded_on) = lines.next().unwrap().split_once(", ").unwrap();
+    assert_eq!(
+        recorded_with, compiler,
+        "the counts are of another compiler than this one: record them anew with \
+         DZOA_INSTRUCTIONS=update cargo test --release --workspace --test instructions"
+    );
+    if recorded_on != machine {
+        return skip::skip(
+            "the count of instructions",
+            &format!("the counts are of {recorded_on}"),
+        );
     }
     for ((run, count), line) in counts.iter().zip(lines) {
         let (name, before) = line.split_once(' ').unwrap();
@@ -70,7 +80,8 @@ fn three_small_runs_take_no_more_instructions_than_before() {
         assert_eq!(name, *run);
         assert!(
             (*count as f64) <= TOLERANCE * before,
-            "{run}: {count} instructions, {before} before; if that is meant, update benches/instructions.txt"
+            "{run}: {count} instructions, {before} before; if that is meant, update \
+             benches/instructions.txt"
         );
     }
 }

@@ -74,7 +74,6 @@ class _DistributedLinearModel(BaseEstimator):
             "total_epsilon": _check.optional_number("total_epsilon", self.total_epsilon),
             "delta": _check.number("delta", self.delta, high=1.0),
             "rows_per_person": _check.count("rows_per_person", self.rows_per_person),
-            "clip": None,
             "tol": _check.number("tol", self.tol, strict=False),
             "seed": seed,
             "threads": _check.count("threads", self.threads, low=0),

@@ -1,5 +1,6 @@
-//! `dzoa._core`: what the Python package `dzoa` needs of the library. Conventions, defaults and classes are
-//! Python's business (`python/dzoa`); here are the arrays, the callables, and the long work without the GIL.
+//! `dzoa._core`: what the Python package `dzoa` needs of the library. Conventions, defaults and
+//! classes are Python's business (`python/dzoa`); here are the arrays, the callables, and the long
+//! work without the GIL.
 
 mod fit;
 mod minimize;

@@ -1,19 +1,23 @@
 //! `dzoa.minimize`: Python callables, one per agent.
 
 use crate::ObjectiveError;
+use crate::fit::sensitivities;
 use crate::network::Network;
 use crate::oracle::{FirstError, PyOracle, count_samples};
 use crate::run::{Listener, Stop, interruptible, streams};
-use crate::statement::{Statement, of_agent};
-use dzoa::agent::{Agent, Average};
-use dzoa::black_boxes::{GOSSIP_FRACTION, PrepareError, Protection, Settings, prepare};
-use dzoa::graph::Graph;
-use dzoa::mechanism::Target;
-use dzoa::privacy::calibrate::Schedule;
-use dzoa::problem::regularizer::{Penalty, Regularizer};
+use crate::statement::of_agents;
+use dzoa::Status;
+use dzoa::agent::Agent;
+use dzoa::network::Graph;
+use dzoa::plan::{
+    Algorithm, Auto, Boxes, Data, DataKind, KeyError, Keys, Mechanism, PerAgent, Plan, Refused,
+    Reported, RunSpec,
+};
+use dzoa::prelude::ZerothOrder;
+use dzoa::problem::regularizer::Regularizer;
 use dzoa::problem::{BlackBox, Failure, Limits};
-use dzoa::simulate::simulate;
-use dzoa::trace::{Observer, RoundView, Status, ValueRecorder, mean};
+use dzoa::run::evaluate::mean;
+use dzoa::run::{Observer, RoundView, ValueRecorder};
 use numpy::{PyArray1, PyArray2};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -59,78 +63,75 @@ pub struct Options {
 }
 
 impl Options {
-    fn settings(&self, graph: &Graph) -> PyResult<Settings> {
-        let average = match self.average.as_deref() {
-            None | Some("auto") => None,
-            Some("none") => Some(Average::None),
-            Some("last-half") => Some(Average::LastHalf),
-            Some("network") => {
-                Some(Average::Network { gossip: graph.gossip_rounds(GOSSIP_FRACTION) })
-            }
+    /// What is asked for; everything that was not given is left to the library's rules.
+    fn spec(&self) -> PyResult<RunSpec> {
+        let reported = match self.average.as_deref() {
+            None | Some("auto") => Auto::Auto,
+            Some("none") => Auto::Given(Reported::Last),
+            Some("last-half") => Auto::Given(Reported::LastHalf),
+            Some("network") => Auto::Given(Reported::Network),
             Some(other) => {
                 return Err(PyValueError::new_err(format!(
                     "average: unknown `{other}`; hint: auto, none, last-half, network"
                 )));
             }
         };
-        Ok(Settings {
-            rho: self.rho,
-            rounds: self.rounds,
-            inner_steps: self.inner_steps,
-            antithetic: self.antithetic,
-            orthogonal: self.orthogonal,
-            directions: self.directions,
-            smoothing: self.smoothing,
-            step: self.step,
-            lipschitz: self.lipschitz,
-            average,
-            regularizer: regularizer(&self.regularizer, self.l1_ratio)?,
-            eta: self.eta,
-            ..Settings::default()
+        Ok(RunSpec {
+            rho: self.rho.into(),
+            rounds: self.rounds.into(),
+            inner_steps: self.inner_steps.into(),
+            antithetic: self.antithetic.into(),
+            orthogonal: self.orthogonal.into(),
+            directions: self.directions.into(),
+            smoothing: self.smoothing.into(),
+            step: self.step.map(PerAgent::All).into(),
+            lipschitz: PerAgent::All(self.lipschitz),
+            reported,
+            ..RunSpec::new(Algorithm::DZoa, self.mechanism()?)
         })
     }
 
-    fn protection(&self, agents: usize) -> PyResult<Protection> {
-        let need = |name: &str, value: Option<f64>| {
-            let mechanism = &self.mechanism;
-            let missing = || format!("{name} is missing: mechanism=\"{mechanism}\" needs it");
-            value.ok_or_else(|| PyValueError::new_err(missing()))
+    fn mechanism(&self) -> PyResult<Mechanism> {
+        let name = self.mechanism.as_str();
+        let keys = Keys {
+            epsilon: self.epsilon,
+            delta: self.delta,
+            total_epsilon: self.total_epsilon.filter(|_| name == "scalar"),
+            clip: self.clip.filter(|_| name == "scalar"),
+            ..Keys::default()
         };
-        match self.mechanism.as_str() {
-            "none" => Ok(Protection::None),
-            "scalar" if !self.per_sample => Err(PyValueError::new_err(
-                "mechanism=\"scalar\" needs one value per sample; hint: per_sample=True, with objectives that \
-                 return an array",
+        let mechanism = Mechanism::from_keys(name, &keys).map_err(|error| match error {
+            KeyError::Missing(key) => {
+                PyValueError::new_err(format!("{key} is missing: mechanism=\"{name}\" needs it"))
+            }
+            _ => PyValueError::new_err(format!(
+                "mechanism: unknown `{name}`; hint: none, scalar, intrinsic"
             )),
-            "scalar" => Ok(Protection::Scalar {
-                target: Target {
-                    total_epsilon: need("total_epsilon", self.total_epsilon)?,
-                    delta: need("delta", self.delta)?,
-                    schedule: Schedule::Constant,
-                    rows_per_person: 1,
-                },
-                clip: self.clip,
-                curvature: self.curvature,
-            }),
-            "intrinsic" => Ok(Protection::Intrinsic {
-                epsilon: need("epsilon", self.epsilon)?,
-                delta: need("delta", self.delta)?,
-                c1: self.c1,
-                samples: self.samples.clone().ok_or_else(|| {
-                    PyValueError::new_err(format!(
-                        "samples is missing: mechanism=\"intrinsic\" needs the number of rows of each of the \
-                         {agents} agents"
-                    ))
-                })?,
-            }),
-            "output" => Err(PyValueError::new_err(
-                "mechanism=\"output\" needs a loss whose minimiser can be certified, which a black box's cannot; \
-                 hint: mechanism=\"scalar\" with per_sample=True, or an estimator such as LogisticRegression",
-            )),
-            other => Err(PyValueError::new_err(format!(
-                "mechanism: unknown `{other}`; hint: none, scalar, intrinsic"
-            ))),
+        })?;
+        let kind = DataKind::Boxes { per_sample: self.per_sample, counted: self.samples.is_some() };
+        match mechanism.accepts(kind) {
+            Ok(()) => Ok(mechanism),
+            Err(refused) => Err(PyValueError::new_err(unsuited(name, &refused))),
         }
+    }
+}
+
+/// Why a mechanism cannot protect callables, and the way out.
+fn unsuited(name: &str, refused: &Refused) -> String {
+    match refused {
+        Refused::NotPerSample => format!(
+            "mechanism=\"{name}\" needs one value per sample; hint: per_sample=True, with \
+             objectives that return an array"
+        ),
+        Refused::NotCounted => format!(
+            "samples is missing: mechanism=\"{name}\" needs the number of rows of each agent"
+        ),
+        Refused::NoCertificate => format!(
+            "mechanism=\"{name}\" needs a loss whose minimiser can be certified, which a black \
+             box's cannot; hint: mechanism=\"scalar\" with per_sample=True, or an estimator such \
+             as LogisticRegression"
+        ),
+        other => format!("mechanism=\"{name}\": {other}"),
     }
 }
 
@@ -163,31 +164,36 @@ pub fn minimize<'py>(
     let graph = network.graph(&root)?;
     let (stop, error) = (Stop::default(), FirstError::default());
     let boxes = boxes(py, objectives, &graph, &options, &stop, &error)?;
-    let settings = options.settings(&graph)?;
-    let protection = options.protection(graph.len())?;
+    let spec = options.spec()?;
+    let known = Boxes {
+        regularizer: regularizer(&options.regularizer, options.l1_ratio)?,
+        eta: options.eta,
+        samples: options.samples.clone(),
+        curvature: options.curvature,
+        c1: options.c1,
+        ..Boxes::new(boxes.clone())
+    };
     let outcome = interruptible(py, options.threads, &stop, || {
-        let mut prepared = prepare(&boxes, &graph, &settings, &protection, &run_streams)?;
-        let (eta, rounds) = (settings.eta, prepared.admm.rounds);
-        let penalty = Penalty {
-            regularizer: settings.regularizer.clone(),
-            weight: eta,
-            penalized: options.dim,
-        };
+        let penalty = known.penalty(options.eta);
+        let known = known.measured(&spec, &graph, &run_streams)?;
+        let plan = Plan::new(&spec, &Data::Boxes(known), &graph)?;
+        let mut simulation = plan.simulation(Vec::new(), &run_streams)?;
+        let rounds = plan.rounds();
         let mut recorder = ValueRecorder::new(boxes.clone(), penalty, options.record_every, rounds);
         let mut caller = Caller { callback, stop: stop.clone(), error: error.clone() };
         let mut listener = Listener(stop.clone());
         let mut observer: Vec<&mut dyn Observer> = vec![&mut recorder, &mut caller, &mut listener];
-        let status = simulate(&mut prepared.agents, &mut observer);
+        let status = simulation.run(&mut observer);
         drop(observer);
         // The value of what is returned, also where the run ended early.
-        let estimates: Vec<Vec<f64>> = prepared.agents.iter().map(Agent::estimate).collect();
+        let estimates: Vec<Vec<f64>> = simulation.agents().iter().map(Agent::estimate).collect();
         let value = match options.record_every {
             0 => None,
             _ => recorder.objective(&mean(&estimates)).ok(),
         };
-        Ok((prepared, recorder.records, status, value, estimates))
+        Ok((plan, simulation, recorder.records, status, value, estimates))
     })?;
-    let (prepared, records, status, value, estimates) =
+    let (plan, simulation, records, status, value, estimates) =
         outcome.map_err(|failure| refused(py, &failure, &error))?;
     if let Status::ObjectiveFailed { failure, .. } = &status
         && !matches!(failure, Failure::OutOfEvaluations { .. })
@@ -204,28 +210,19 @@ pub fn minimize<'py>(
     result.set_item("fun", value)?;
     result.set_item("status", status.word())?;
     result.set_item("message", status.to_string())?;
-    result.set_item("rounds_done", prepared.agents.iter().map(Agent::rounds_done).min())?;
+    result.set_item("rounds_done", simulation.agents().iter().map(Agent::rounds_done).min())?;
     result.set_item("evaluations", boxes.iter().map(|b| b.evaluations()).collect::<Vec<_>>())?;
     result.set_item("watched", boxes.iter().map(|b| b.watched()).collect::<Vec<_>>())?;
-    result.set_item("step_raised", prepared.agents.iter().any(Agent::step_raised))?;
-    result.set_item("rho", prepared.admm.rho)?;
-    result.set_item("rounds", prepared.admm.rounds)?;
-    result.set_item("clip", prepared.clip)?;
-    result
-        .set_item("steps", prepared.inner.iter().map(|i| i.alpha0_times_r).collect::<Vec<_>>())?;
-    result.set_item("inner_steps", prepared.inner[0].inner_steps)?;
-    result.set_item("directions", prepared.inner[0].directions)?;
-    result.set_item("sensitivity", prepared.sensitivity)?;
-    let delta = match &protection {
-        Protection::Scalar { target, .. } => Some(target.delta),
-        Protection::Intrinsic { delta, .. } => Some(*delta),
-        Protection::None => None,
-    };
-    let about = (delta, options.seed.is_some());
-    let stated = prepared.agents.iter().zip(&prepared.events);
-    let statements: Vec<Statement> = stated
-        .map(|(agent, events)| of_agent(agent, events, prepared.admm.rounds, about))
-        .collect();
+    result.set_item("step_raised", simulation.agents().iter().any(Agent::step_raised))?;
+    result.set_item("rho", plan.admm().rho)?;
+    result.set_item("rounds", plan.rounds())?;
+    result.set_item("clip", plan.clip())?;
+    let inner: Vec<ZerothOrder> = plan.agents().iter().filter_map(|agent| agent.inner).collect();
+    result.set_item("steps", inner.iter().map(|i| i.alpha0_times_r).collect::<Vec<_>>())?;
+    result.set_item("inner_steps", inner[0].inner_steps)?;
+    result.set_item("directions", inner[0].directions)?;
+    result.set_item("sensitivity", sensitivities(&plan))?;
+    let statements = of_agents(&plan, simulation.agents(), options.seed.is_some());
     result.set_item("statements", statements)?;
     let trace = PyDict::new(py);
     trace.set_item("round", column(py, records.iter().map(|r| r.round as f64)))?;
@@ -290,9 +287,9 @@ fn boxes(
     objectives.into_iter().enumerate().map(build).collect()
 }
 
-fn refused(py: Python<'_>, failure: &PrepareError, error: &FirstError) -> PyErr {
+fn refused(py: Python<'_>, failure: &Refused, error: &FirstError) -> PyErr {
     match failure {
-        PrepareError::Failed { .. } => raise(py, &failure.to_string(), error),
+        Refused::Failed { .. } => raise(py, &failure.to_string(), error),
         other => PyValueError::new_err(other.to_string()),
     }
 }
@@ -315,7 +312,7 @@ impl Observer for Caller {
     fn round(&mut self, view: &RoundView<'_>) -> ControlFlow<()> {
         let Some(callback) = &self.callback else { return ControlFlow::Continue(()) };
         let estimates: Vec<Vec<f64>> =
-            (0..view.fleet.len()).map(|k| view.fleet.estimate(k)).collect();
+            (0..view.simulation.len()).map(|k| view.simulation.estimate(k)).collect();
         let called = Python::attach(|py| {
             let estimates = PyArray2::from_vec2(py, &estimates)?;
             callback.bind(py).call1((view.round, estimates))?.is_truthy()

@@ -1,12 +1,13 @@
 //! Who talks to whom, from what Python gives.
 
 use crate::run::streams;
-use dzoa::graph::{Graph, GraphError, Topology};
+use dzoa::network::{Graph, GraphError, Topology};
 use dzoa::streams::{Purpose, Streams};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// A network as Python describes it: edges between names, or the name of a shape with its parameters.
+/// A network as Python describes it: edges between names, or the name of a shape with its
+/// parameters.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Network {
@@ -52,7 +53,8 @@ fn shape(name: &str, p: Option<f64>, k: Option<usize>, radius: Option<f64>) -> P
         "geometric" => Topology::Geometric { radius: radius.unwrap_or(0.5) },
         other => {
             return Err(PyValueError::new_err(format!(
-                "graph: unknown topology `{other}`; hint: paper, ring, path, star, complete, grid, erdos-renyi, \
+                "graph: unknown topology `{other}`; hint: paper, ring, path, star, complete, \
+                 grid, erdos-renyi, \
                  small-world, geometric, a list of edges, or a networkx graph"
             )));
         }

@@ -97,7 +97,8 @@ pub fn count_samples(callable: &Bound<'_, PyAny>, dim: usize, batched: bool) -> 
     match (array.shape(), batched) {
         (&[samples], false) | (&[1, samples], true) if samples > 0 => Ok(samples),
         (shape, _) => Err(pyo3::exceptions::PyTypeError::new_err(format!(
-            "the objective returned an array of shape {shape:?} at zero, expected {} with one value per sample",
+            "the objective returned an array of shape {shape:?} at zero, expected {} with one \
+             value per sample",
             if batched { "[1, samples]" } else { "[samples]" }
         ))),
     }

@@ -290,7 +290,8 @@ pub fn corollary1_epsilon(step: f64, sizes: Loop) -> PyResult<f64> {
     positive("step", step)?;
     sizes.corollary()?.epsilon(step).ok_or_else(|| {
         PyValueError::new_err(format!(
-            "step {step}: Lemma 2's bound is not positive, so Corollary 1 says nothing; hint: a longer step"
+            "step {step}: Lemma 2's bound is not positive, so Corollary 1 says nothing; hint: a \
+             longer step"
         ))
     })
 }
@@ -302,8 +303,8 @@ pub fn corollary1_step(epsilon: f64, sizes: Loop) -> PyResult<f64> {
     Ok(sizes.corollary()?.alpha0_times_r(epsilon))
 }
 
-/// What scores of many runs on two neighbouring data sets prove: lower bound, largest provable bound,
-/// separation.
+/// What scores of many runs on two neighbouring data sets prove: lower bound, largest provable
+/// bound, separation.
 #[pyfunction]
 pub fn audit_scores(
     py: Python<'_>,

@@ -1,7 +1,7 @@
 //! Long work away from Python: without the GIL, on threads of its own, stopped by Ctrl-C.
 
+use dzoa::run::{Observer, RoundView};
 use dzoa::streams::Streams;
-use dzoa::trace::{Observer, RoundView};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use std::ops::ControlFlow;
@@ -18,8 +18,9 @@ const STACK: usize = 16 << 20;
 /// Whether the work should end.
 pub type Stop = Arc<AtomicBool>;
 
-/// Runs `work` on `threads` threads (0: all cores) that are made for it: a pool that outlives the call would
-/// not survive a fork. A panic becomes a Python exception, a signal the exception of its handler.
+/// Runs `work` on `threads` threads (0: all cores) that are made for it: a pool that outlives the
+/// call would not survive a fork. A panic becomes a Python exception, a signal the exception of its
+/// handler.
 pub fn interruptible<T: Send>(
     py: Python<'_>,
     threads: usize,
@@ -33,7 +34,8 @@ pub fn interruptible<T: Send>(
                 let result = rayon::ThreadPoolBuilder::new()
                     .num_threads(threads)
                     .stack_size(STACK)
-                    // A thread that Python knows attaches in a tenth of a microsecond, another one in ten.
+                    // A thread that Python knows attaches in a tenth of a microsecond, another one
+                    // in ten.
                     .build_scoped(
                         |thread| Python::attach(|py| py.detach(|| thread.run())),
                         |pool| pool.install(work),
@@ -66,8 +68,8 @@ pub fn interruptible<T: Send>(
     }
 }
 
-/// The streams of a run: those of the first trial of `dzoa run` with this seed, so that both give the same
-/// bits. The second is the root, from which partitions and random networks are drawn.
+/// The streams of a run: those of the first trial of `dzoa run` with this seed, so that both give
+/// the same bits. The second is the root, from which partitions and random networks are drawn.
 pub fn streams(seed: Option<u64>) -> PyResult<(Streams, Streams)> {
     let root = match seed {
         Some(seed) => Streams::from_seed(seed),

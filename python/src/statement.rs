@@ -1,7 +1,8 @@
 //! What may be said about privacy: the statement of the library, with what only Python knows.
 
 use dzoa::agent::Agent;
-use dzoa::privacy::{Claim, EarlierRuns, Event, Facts, Statement as Library};
+use dzoa::plan::{Circumstances, Plan};
+use dzoa::privacy::{Claim, EarlierRuns, Statement as Library};
 use pyo3::prelude::*;
 
 /// What may be said about one agent's rows, or about those of all agents.
@@ -38,26 +39,22 @@ impl Statement {
     }
 }
 
-/// The statement about one agent, however its run ended. The plan's last event repeats.
-pub fn of_agent(
-    agent: &Agent,
-    events: &[Event],
-    rounds: u64,
-    (delta, seeded): (Option<f64>, bool),
-) -> Statement {
-    let Some(delta) = delta else { return Statement(Library::none()) };
-    let last = events.last().into_iter().cycle();
-    let planned: Vec<Event> = events.iter().chain(last).take(rounds as usize).copied().collect();
-    Statement(Library::new(&Facts {
-        ledger: agent.ledger(),
-        run: agent.run(),
-        planned: &planned,
-        delta,
-        // Nothing outlives a call.
-        earlier_runs: EarlierRuns::NotCounted,
-        void: Vec::from_iter(seeded.then(|| Library::SEEDED.into())),
-        rests_on: Vec::new(),
-    }))
+/// The statement about every agent, however the run ended.
+pub fn of_agents(plan: &Plan, agents: &[Agent], seeded: bool) -> Vec<Statement> {
+    let of = |(k, agent): (usize, &Agent)| {
+        Statement(plan.statement(
+            k,
+            Circumstances {
+                ledger: agent.ledger(),
+                run: agent.run(),
+                // Nothing outlives a call.
+                earlier_runs: EarlierRuns::NotCounted,
+                void: Vec::from_iter(seeded.then(|| Library::SEEDED.into())),
+                rests_on: Vec::new(),
+            },
+        ))
+    };
+    agents.iter().enumerate().map(of).collect()
 }
 
 /// One statement for all agents, with what takes a guarantee away and what it rests on.

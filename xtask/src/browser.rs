@@ -3,8 +3,8 @@
 use super::{Outcome, cargo, output, root, step};
 use std::process::Command;
 
-/// Finds Chromium, installs Debian's where that is possible, and says what is missing where it is not: the test then says
-/// what it skipped.
+/// Finds Chromium, installs Debian's where that is possible, and says what is missing where it is
+/// not: the test then says what it skipped.
 pub fn find() -> Outcome {
     println!("== browser");
     if let Some(version) = version() {
@@ -14,7 +14,7 @@ pub fn find() -> Outcome {
     install("chromium", "the report's browser test")
 }
 
-/// The same for valgrind.
+/// Finds valgrind, or installs it.
 pub fn find_valgrind() -> Outcome {
     match output("valgrind", Command::new("valgrind").arg("--version")) {
         Ok(_) => Ok(()),
@@ -32,7 +32,8 @@ fn install(package: &str, needed_by: &str) -> Outcome {
         return step("apt-get install", install.args(["install", "--yes", "--quiet", package]));
     }
     println!(
-        "no {package}: {needed_by} will be skipped. Install it (`sudo apt-get install {package}`); a Chromium elsewhere can be \
+        "no {package}: {needed_by} will be skipped. Install it (`sudo apt-get install \
+         {package}`); a Chromium elsewhere can be \
          named in DZOA_CHROMIUM."
     );
     Ok(())

@@ -19,8 +19,8 @@ struct Case {
     trials: (usize, usize),
 }
 
-/// d-zoa:output asks for few values and lets its exact finish do the rest: the release lies within the same
-/// tolerance of the same point, and an hour is enough for all tables.
+/// d-zoa:output asks for few values and lets its exact finish do the rest: the release lies within
+/// the same tolerance of the same point, and an hour is enough for all tables.
 const SHORT: [&str; 4] = ["--set", "algorithm.inner_steps=1", "--set", "algorithm.directions=1"];
 
 const CASES: [Case; 8] = [
@@ -92,8 +92,8 @@ const CASES: [Case; 8] = [
     },
 ];
 
-/// Runs all comparisons and writes the document; `quick` takes few trials, skips the large data sets and
-/// writes below target/ only.
+/// Runs all comparisons and writes the document; `quick` takes few trials, skips the large data
+/// sets and writes below target/ only.
 pub fn run(quick: bool) -> Outcome {
     // As the tests build it: nothing is built twice.
     step("build", cargo().args(["test", "--release", "--workspace", "--no-run"]))?;
@@ -164,22 +164,33 @@ fn write(path: &Path, text: &str) -> Outcome {
 
 const INTRODUCTION: &str = "# Who wins where
 
-Made by `cargo xtask comparison`; every number and every sentence about who wins is computed from the runs. \
-All totals are exact (epsilon, delta) over whole runs, replace-one on one agent's rows. The paper's `intrinsic` \
-mechanism is nominal, has no exact epsilon, and is not here: see [figures.md](figures.md). Error is the paper's: \
-the sum over agents of the squared distance to the centralised optimum over its squared norm, so that the zero \
-model has the error K. Each algorithm was tuned over twelve declared settings on draws that are not reported; on \
-data from files tuning saw the same rows, which a private user cannot do. Seconds are wall-clock medians on one \
-two-core machine and compare rows of one table only. d-zoa:output ran with one inner step and one direction a \
-round and its exact finish: its release lies within the same public tolerance of the same point, so that its error \
-is that of any number of inner steps, but its oracle calls and seconds are not. What each algorithm is and needs: \
+Made by `cargo xtask comparison`; every number and every sentence about who wins is computed from \
+the runs. \
+All totals are exact (epsilon, delta) over whole runs, replace-one on one agent's rows. The \
+paper's `intrinsic` \
+mechanism is nominal, has no exact epsilon, and is not here: see [figures.md](figures.md). Error \
+is the paper's: \
+the sum over agents of the squared distance to the centralised optimum over its squared norm, so \
+that the zero \
+model has the error K. Each algorithm was tuned over twelve declared settings on draws that are \
+not reported; on \
+data from files tuning saw the same rows, which a private user cannot do. Seconds are wall-clock \
+medians on one \
+two-core machine and compare rows of one table only. d-zoa:output ran with one inner step and one \
+direction a \
+round and its exact finish: its release lies within the same public tolerance of the same point, \
+so that its error \
+is that of any number of inner steps, but its oracle calls and seconds are not. What each \
+algorithm is and needs: \
 [algorithms](algorithms/README.md).
 ";
 
 const ESTIMATORS: &str = "
 ## The scikit-learn estimators
 
-`LogisticRegression` and `LinearSVC` beside diffprivlib's logistic regression, at total epsilon 1, 4 and 16 on breast cancer: accuracy on held-out rows, \
-20 seeds. By `cargo xtask estimators`; what the columns mean and who has what advantage is in [estimators.md](estimators.md).
+`LogisticRegression` and `LinearSVC` beside diffprivlib's logistic regression, at total epsilon \
+1, 4 and 16 on breast cancer: accuracy on held-out rows, \
+20 seeds. By `cargo xtask estimators`; what the columns mean and who has what advantage is in \
+[estimators.md](estimators.md).
 
 ";

@@ -2,6 +2,7 @@
 
 mod browser;
 mod comparison;
+mod house;
 mod package;
 mod vendor;
 
@@ -11,18 +12,20 @@ use std::time::Instant;
 
 const USAGE: &str = "usage: cargo xtask COMMAND
 
-  test      format check, clippy, all tests, the accountants against other libraries, the timing against
-            numpy, and the Python package with its tests and tutorial; installs what it needs
+  test      format check, clippy, the rules of the sources, all tests, the accountants against
+            other libraries, the timing against numpy, and the Python package with its tests and
+            tutorial; installs what it needs
+  house     the rules of the sources: no module cycles, no long functions, a thin program
   wheel     make a wheel of the Python package, in target/wheels
   figures   draw the pictures of the documentation anew
-  bench     measure docs/performance.md anew: speed beside its floor, numpy and (with Python 3.13) decent-bench and
-            nevergrad, in about fifteen minutes
+  bench     measure docs/performance.md anew: speed beside its floor, numpy and (with Python 3.13)
+            decent-bench and nevergrad, in about fifteen minutes
   comparison [--quick]
-            measure the tables of docs/comparison.md anew, in less than an hour; --quick takes few trials
-            and leaves the large data sets out
+            measure the tables of docs/comparison.md anew, in less than an hour; --quick takes few
+            trials and leaves the large data sets out
   black-box estimators
-            measure the tables of docs/black-box.md (beside nevergrad), or docs/estimators.md (beside
-            diffprivlib) anew, in some minutes
+            measure the tables of docs/black-box.md (beside nevergrad), or docs/estimators.md
+            (beside diffprivlib) anew, in some minutes
   screenshots
             take the pictures of the report anew, with Chromium
   vendor    fetch the report's chart library anew, with npm";
@@ -36,12 +39,14 @@ fn main() -> ExitCode {
     // Some of these take half an hour: nobody should learn only then that a word was ignored.
     if let Some(unknown) = if quick { arguments.next() } else { flag } {
         eprintln!(
-            "error: nothing is known of `{unknown}` here\n\nhint: only `comparison --quick` takes a flag"
+            "error: nothing is known of `{unknown}` here\n\nhint: only `comparison --quick` takes \
+             a flag"
         );
         return ExitCode::from(2);
     }
     let outcome = match command.as_deref() {
         Some("test") => test(),
+        Some("house") => house::check(),
         Some("wheel") => package::wheel().map(|wheel| println!("{}", wheel.display())),
         Some("black-box") => package::measure_black_boxes(),
         Some("estimators") => package::measure_estimators(),
@@ -83,8 +88,8 @@ fn root() -> PathBuf {
 fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
     command.current_dir(root());
-    // What the outer cargo says about this package is an input of some build scripts (ring's): with it, every change
-    // between `cargo xtask` and plain cargo would build the network stack anew.
+    // What the outer cargo says about this package is an input of some build scripts (ring's): with
+    // it, every change between `cargo xtask` and plain cargo would build the network stack anew.
     for (key, _) in std::env::vars_os() {
         let name = key.to_string_lossy();
         if name.starts_with("CARGO_PKG_")
@@ -133,15 +138,18 @@ fn test() -> Outcome {
             "warnings",
         ]),
     )?;
+    house::check()?;
     browser::find()?;
     browser::find_valgrind()?;
-    // This builds the program, too; `cargo build` would choose other features and build much of it twice.
-    // The same generated cases in every run: what fails here fails for everybody, and can be looked at.
+    // This builds the program, too; `cargo build` would choose other features and build much of it
+    // twice. The same generated cases in every run: what fails here fails for everybody, and can be
+    // looked at.
     step(
         "tests",
         cargo().env("PROPTEST_RNG_SEED", "20261115").args(["test", "--release", "--workspace"]),
     )?;
-    // Each instruction set that is not the best of this machine; one that it lacks becomes the next plainer one.
+    // Each instruction set that is not the best of this machine; one that it lacks becomes the next
+    // plainer one.
     for level in ["portable", "avx2"] {
         let mut oracles = cargo();
         oracles.env("DZOA_KERNELS", level).args(["test", "--release", "--workspace", "--quiet"]);
@@ -186,7 +194,8 @@ fn against_numpy() -> Outcome {
     println!("== timing against numpy");
     let [samples, gram, single, ours] = trial_seconds()?;
     println!(
-        "one trial, one core: dzoa {ours:.3} s, numpy {samples:.3} s (per sample), {gram:.3} s (Gram form) and \
+        "one trial, one core: dzoa {ours:.3} s, numpy {samples:.3} s (per sample), {gram:.3} s \
+         (Gram form) and \
          {single:.3} s (directions in single precision): {:.1}, {:.1} and {:.1} times faster",
         samples / ours,
         gram / ours,
@@ -241,8 +250,8 @@ fn others() -> Result<Option<PathBuf>, String> {
     Ok(Some(file))
 }
 
-/// Seconds of one trial on one core: numpy per sample, in Gram form, that with directions in single precision, and the
-/// program.
+/// Seconds of one trial on one core: numpy per sample, in Gram form, that with directions in single
+/// precision, and the program.
 fn trial_seconds() -> Result<[f64; 4], String> {
     let python = python(&root().join("benches/peers/requirements.txt"))?;
     let script = root().join("benches/peers/dzoa_numpy.py");

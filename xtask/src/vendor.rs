@@ -1,4 +1,5 @@
-//! `cargo xtask vendor`: the chart library of the report, from its package into the repository, so that a build needs no npm.
+//! `cargo xtask vendor`: the chart library of the report, from its package into the repository, so
+//! that a build needs no npm.
 
 use super::{Outcome, output, root};
 use std::fmt::Write;
@@ -14,8 +15,8 @@ const FILES: [(&str, &str); 3] = [
     ("LICENSE", "LICENSE"),
 ];
 
-/// Fetches the package, copies its built files and writes down where they come from. A test of the program compares the
-/// digests with the files.
+/// Fetches the package, copies its built files and writes down where they come from. A test of the
+/// program compares the digests with the files.
 pub fn vendor() -> Outcome {
     let work = root().join("target/xtask-vendor");
     let _ = std::fs::remove_dir_all(&work);
@@ -32,7 +33,7 @@ pub fn vendor() -> Outcome {
         .ok_or("npm pack: no integrity in its answer")?;
     let tarball = format!("uplot-{VERSION}.tgz");
     output("tar", Command::new("tar").current_dir(&work).args(["xzf", tarball.as_str()]))?;
-    let here = root().join("crates/cli/assets/uplot");
+    let here = root().join("crates/report/assets/uplot");
     let source = copy(&work.join("package"), &here, integrity)
         .map_err(|error| format!("{}: {error}", here.display()))?;
     println!("{source}");

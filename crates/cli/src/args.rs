@@ -164,6 +164,9 @@ pub struct RunArgs {
     /// Begin although the budget does not last for all rounds, and stop where it ends
     #[arg(long, requires = "ledger")]
     pub spend_what_is_left: bool,
+    /// Print the plan (every chosen number, noise, charges, messages) and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 /// Flags of `dzoa certs`.
@@ -189,6 +192,9 @@ pub struct AgentArgs {
     /// Which of its agents this is
     #[arg(long)]
     pub name: String,
+    /// Print this agent's plan (every chosen number, noise, charges, messages) and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
     /// Its rows; not with data.synthetic
     #[arg(long, value_name = "FILE")]
     pub data: Option<PathBuf>,
@@ -262,6 +268,9 @@ pub struct LaunchArgs {
     /// Print the summary as one JSON object on stdout, and nothing else there
     #[arg(long)]
     pub json: bool,
+    /// Print the plan (every chosen number, noise, charges, messages) and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 /// Flags of `dzoa audit`.

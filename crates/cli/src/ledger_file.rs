@@ -1,16 +1,16 @@
 //! A ledger on disk: one JSON object a line, durable before the release it pays for.
 //!
-//! The ledger belongs to a data set as its owner names it. The rows may grow or change under that name, and the budget
-//! goes on; the digests of the rows that it has seen are inside. Their key lies in a file beside it, so that who
-//! is shown the ledger cannot try out rows.
+//! The ledger belongs to a data set as its owner names it. The rows may grow or change under that
+//! name, and the budget goes on; the digests of the rows that it has seen are inside. Their key
+//! lies in a file beside it, so that who is shown the ledger cannot try out rows.
 
-use crate::error::{Error, Result, shown};
-use crate::private_file;
 use dzoa::privacy::{
-    Begin, Budget, Digest, Entry, Header, LEDGER_FORMAT, Ledger, OldEntry, OldHeader, Record,
-    RunId, migrate,
+    Begin, Budget, Digest, Entry, Event, Header, LEDGER_FORMAT, Ledger, LedgerRecord, OldEntry,
+    OldHeader, RunId, migrate,
 };
 use dzoa::problem::data::Samples;
+use dzoa_report::{create_private, replace_private, sync_parent};
+use dzoa_table::{Error, Result, shown};
 use rand::TryRng;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -23,6 +23,22 @@ pub struct LedgerFile {
     key: [u8; 32],
     /// What was spent before.
     pub ledger: Ledger,
+}
+
+/// The name of the ledger in a state directory; that of a seeded one says what it is worth.
+pub fn ledger_name(seeded: bool) -> &'static str {
+    if seeded { "ledger.seeded-for-tests" } else { "ledger" }
+}
+
+/// Refuses a run that the budget does not last for: half of one is charged all the same, and gives
+/// a model that nobody asked for.
+pub fn affordable<'a>(ledger: &Ledger, charges: impl IntoIterator<Item = &'a Event>) -> Result<()> {
+    ledger.affords(charges).map_err(|refused| {
+        Error::input(refused.to_string()).hint(
+            "lower privacy.total_epsilon or algorithm.rounds; \
+             --spend-what-is-left runs until the budget ends",
+        )
+    })
 }
 
 /// A run that is about to charge a ledger.
@@ -38,7 +54,8 @@ pub struct Run<'a> {
 }
 
 impl LedgerFile {
-    /// Opens a ledger and checks every entry, and that it is that of this data set, if one is named.
+    /// Opens a ledger and checks every entry, and that it is that of this data set, if one is
+    /// named.
     pub fn open(path: &Path, dataset: Option<&str>) -> Result<Self> {
         let file = OpenOptions::new().read(true).append(true).open(path).map_err(|error| {
             Error::input(format!("{}: the ledger cannot be opened: {error}", path.display())).hint(
@@ -74,7 +91,7 @@ impl LedgerFile {
             std::fs::create_dir_all(parent)
                 .map_err(|error| Error::input(format!("{}: {error}", path.display())))?;
         }
-        let file = private_file::create_new(path).map_err(|error| {
+        let file = create_private(path).map_err(|error| {
             Error::input(format!("{}: a new ledger cannot be made: {error}", path.display()))
                 .hint("without --new-ledger the existing one is used")
         })?;
@@ -83,7 +100,7 @@ impl LedgerFile {
         let mut new = Self { path: path.into(), file, key, ledger };
         new.write(&line(new.ledger.header())?)?;
         // The name must survive a power failure, too, or the next run would start from nothing.
-        private_file::sync_parent(path).map_err(|error| {
+        sync_parent(path).map_err(|error| {
             Error::run(format!("{}: cannot be made durable: {error}", path.display()))
         })?;
         Ok(new)
@@ -95,7 +112,7 @@ impl LedgerFile {
         run.samples.digest_into(&mut hasher);
         let rows = Digest::from(*hasher.finalize().as_bytes());
         let seen = |entry: &Entry| match &entry.record {
-            Record::Begin(begin) => Some(begin.rows),
+            LedgerRecord::Begin(begin) => Some(begin.rows),
             _ => None,
         };
         let mut before = self.ledger.entries().iter().filter_map(seen).peekable();
@@ -173,8 +190,8 @@ pub fn read(path: &Path) -> Result<Ledger> {
     })
 }
 
-/// Carries an old ledger over to today's format, in place; the old file is kept beside it. Returns the new ledger, and
-/// where the old one is.
+/// Carries an old ledger over to today's format, in place; the old file is kept beside it. Returns
+/// the new ledger, and where the old one is.
 pub fn carry_over(path: &Path, dataset: &str) -> Result<(Ledger, PathBuf)> {
     let text = read_text(path)?;
     let mut lines = text.lines();
@@ -210,10 +227,10 @@ pub fn carry_over(path: &Path, dataset: &str) -> Result<(Ledger, PathBuf)> {
     }
     let _ = std::fs::remove_file(&new);
     // At every moment one whole ledger has the name.
-    let mut file = private_file::create_new(&new).map_err(failed)?;
+    let mut file = create_private(&new).map_err(failed)?;
     file.write_all(content.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
     std::fs::hard_link(path, &kept).map_err(failed)?;
-    std::fs::rename(&new, path).and_then(|()| private_file::sync_parent(path)).map_err(failed)?;
+    std::fs::rename(&new, path).and_then(|()| sync_parent(path)).map_err(failed)?;
     key_beside(path)?;
     Ok((ledger, kept))
 }
@@ -271,8 +288,8 @@ fn lock(file: &File, path: &Path) -> Result<()> {
     })
 }
 
-/// The key of the rows' digests, in a file of its own. A lost one is made anew: then rows are not recognised, which
-/// changes nothing about the budget.
+/// The key of the rows' digests, in a file of its own. A lost one is made anew: then rows are not
+/// recognised, which changes nothing about the budget.
 fn key_beside(path: &Path) -> Result<[u8; 32]> {
     let mut name = path.as_os_str().to_os_string();
     name.push(".key");
@@ -283,7 +300,7 @@ fn key_beside(path: &Path) -> Result<[u8; 32]> {
         return Ok(key.0);
     }
     let key = random::<32>()?;
-    private_file::write(&path, format!("{}\n", Digest::from(key)).as_bytes())
+    replace_private(&path, format!("{}\n", Digest::from(key)).as_bytes())
         .map_err(|error| Error::run(format!("{}: cannot be written: {error}", path.display())))?;
     Ok(key)
 }

@@ -1,34 +1,25 @@
 //! The `dzoa` program: arguments in, one command, one place where errors are printed.
 
-mod agents;
 mod args;
 mod attack;
-mod chart;
 mod commands;
 mod config;
-mod error;
 mod external;
 mod files;
-mod inner;
-mod instance;
 mod interrupt;
 mod ledger_file;
-mod load;
-mod model;
 mod network_file;
-mod plot;
-mod private_file;
+mod outcome;
 mod progress;
-mod reader;
-mod report;
-mod schema;
-mod summary;
-mod trace_file;
+mod refusal;
+mod summarise;
+mod terminal;
+mod trial;
 
 use args::{Cli, Command, SchemaAction};
 use clap::{CommandFactory, Parser};
 use dzoa::kernels::Level;
-use error::shown;
+use dzoa_table::{Error, Result, infer_schema, shown};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -41,7 +32,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn command() -> error::Result<()> {
+fn command() -> Result<()> {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) if error.use_stderr() => return Err(usage_error(&error)),
@@ -63,25 +54,26 @@ fn command() -> error::Result<()> {
         Command::Predict(args) => commands::predict::predict(&args),
         Command::Evaluate { model, json } => commands::predict::evaluate(&model, json),
         Command::Schema { action: SchemaAction::Infer { files } } => {
-            commands::schema::infer(&files).and_then(|draft| commands::print(&draft))
+            infer_schema(&files).and_then(|draft| terminal::print(&draft))
         }
         Command::Ledger { action } => commands::ledger::ledger(&action),
         Command::Report { dir } => commands::report::report(&dir),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "dzoa", &mut script);
-            commands::print(&String::from_utf8_lossy(&script))
+            terminal::print(&String::from_utf8_lossy(&script))
         }
     }
 }
 
-/// The library takes its best for a name that it does not know; whoever typed one should hear of it.
-fn known_kernels() -> error::Result<()> {
+/// The library takes its best for a name that it does not know; whoever typed one should hear of
+/// it.
+fn known_kernels() -> Result<()> {
     let asked = std::env::var_os("DZOA_KERNELS").map(|name| name.to_string_lossy().into_owned());
     match asked.filter(|name| Level::named(name).is_none()) {
         Some(name) => {
             let message = format!("DZOA_KERNELS: no instruction set is called {}", shown(&name));
-            Err(error::Error::input(message)
+            Err(Error::input(message)
                 .hint("portable, avx2 or avx512; without it, the best of this machine"))
         }
         None => Ok(()),
@@ -89,7 +81,7 @@ fn known_kernels() -> error::Result<()> {
 }
 
 /// A wrong flag in the shape of every other error: one line, then the way out.
-fn usage_error(error: &clap::Error) -> error::Error {
+fn usage_error(error: &clap::Error) -> Error {
     let text = error.to_string();
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let first = lines.next().unwrap_or_default().trim_start_matches("error: ").to_string();
@@ -99,5 +91,5 @@ fn usage_error(error: &clap::Error) -> error::Error {
         rest.iter().copied().take_while(|line| line.starts_with(['-', '<'])).collect();
     let message = if missing.is_empty() { first } else { format!("{first} {}", missing.join(" ")) };
     let tip = rest.iter().find_map(|line| line.strip_prefix("tip: "));
-    error::Error::input(message).hint(tip.unwrap_or("`--help` behind the command lists its flags"))
+    Error::input(message).hint(tip.unwrap_or("`--help` behind the command lists its flags"))
 }

@@ -1,10 +1,10 @@
 //! The one public file of a network: a config whose agents have addresses.
 
-use crate::config::{Config, DataSource, Mechanism, OptimumNorm, Shape, Solver};
-use crate::error::{Error, Result, shown};
-use crate::instance;
-use dzoa::graph::Topology;
-use dzoa_node::zenoh_link::{Place, host};
+use crate::config::Config;
+use dzoa::network::Topology;
+use dzoa_node::certs::{Authority, CertError};
+use dzoa_node::transport::{Place, host};
+use dzoa_table::{DataSource, Error, Result, Shape, shown};
 use std::path::Path;
 
 /// A network file, read and checked for real agents.
@@ -44,13 +44,13 @@ impl NetworkFile {
     }
 
     fn check(&self) -> Result<()> {
-        let Config { run, privacy, algorithm, data, network, .. } = &self.config;
-        // The other algorithms run in lockstep, some of them around a coordinator: no agent of theirs can
-        // wait, restart or resume.
-        if matches!(algorithm.solver, Solver::Baseline(_)) {
+        let Config { run, spec, data, network, .. } = &self.config;
+        // The other algorithms run in lockstep, some of them around a coordinator: no agent of
+        // theirs can wait, restart or resume.
+        if spec.algorithm.entry().is_some() {
             return Err(Error::input(format!(
                 "`algorithm.name` is `{}`, which real agents do not run",
-                algorithm.name()
+                spec.algorithm.name()
             ))
             .hint("set algorithm.name = \"d-zoa\" or \"admm\"; `dzoa run` simulates the others"));
         }
@@ -100,22 +100,20 @@ impl NetworkFile {
             return Err(Error::input("`run.stop_tolerance` needs somebody who sees all agents")
                 .hint("remove it: every agent runs all rounds"));
         }
-        match &privacy.mechanism {
-            Mechanism::Intrinsic { optimum_norm: OptimumNorm::Replicate, .. } => {
-                return Err(Error::input(
-                    "`privacy.optimum_norm_squared` is \"replicate\", which needs the optimum of all agents' rows",
-                )
-                .hint("give a public bound, or 0"));
-            }
-            Mechanism::Scalar { clip: None, .. } if !synthetic => {
-                return Err(Error::input(
-                    "`privacy.clip` is missing, and the rule for it needs all agents' rows",
-                )
-                .hint("`dzoa run` on data like theirs shows what the rule chooses"));
-            }
-            _ => {}
+        if spec.mechanism.needs_optimum() {
+            return Err(Error::input(
+                "`privacy.optimum_norm_squared` is \"replicate\", which needs the optimum of all \
+                 agents' rows",
+            )
+            .hint("give a public bound, or 0"));
         }
-        if (algorithm.rho_is_auto || algorithm.rounds_are_auto) && !synthetic {
+        if let (Some(key), false) = (spec.mechanism.left_to_rule(), synthetic) {
+            return Err(Error::input(format!(
+                "`{key}` is missing, and the rule for it needs all agents' rows"
+            ))
+            .hint("`dzoa run` on data like theirs shows what the rule chooses"));
+        }
+        if (spec.rho.is_auto() || spec.rounds.is_auto()) && !synthetic {
             return Err(Error::input(
                 "`algorithm.rho` or `algorithm.rounds` is \"auto\", which needs the size of the smallest agent",
             )
@@ -136,9 +134,37 @@ impl NetworkFile {
     /// The edges, by name.
     pub fn edges(&self) -> Result<Vec<(String, String)>> {
         let names = self.places.iter().map(|place| place.name.clone()).collect();
-        let graph = instance::graph(&self.config.network, names, &self.config.streams()?)?;
+        let graph = self.config.network.shape.graph(names, &self.config.streams()?)?;
         let named = |k: usize| graph.names()[k].clone();
         Ok(graph.edges().map(|(a, b)| (named(a), named(b))).collect())
+    }
+
+    /// Writes an authority, unless there is one, and a certificate for every agent and router.
+    /// Returns whether there was one.
+    pub fn certify(&self, dir: &Path, days: u16) -> Result<bool> {
+        let failed = |error: CertError| {
+            Error::run(error.to_string())
+                .hint("give a directory that can be written, or one made by `dzoa certs`")
+        };
+        std::fs::create_dir_all(dir)
+            .map_err(|error| Error::input(format!("{}: cannot be made: {error}", dir.display())))?;
+        let known = Authority::open(dir).map_err(failed)?;
+        let renewed = known.is_some();
+        let authority = match known {
+            Some(authority) => authority,
+            None => {
+                let authority = Authority::new(&self.config.name).map_err(failed)?;
+                authority.write(dir).map_err(failed)?;
+                authority
+            }
+        };
+        let valid = time::Duration::days(i64::from(days));
+        for place in self.places.iter().chain(&self.routers) {
+            let identity =
+                authority.issue(&place.name, host(&place.address), valid).map_err(failed)?;
+            identity.write(dir).map_err(failed)?;
+        }
+        Ok(renewed)
     }
 
     /// The first agent or router that is not on this machine.

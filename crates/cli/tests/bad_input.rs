@@ -166,13 +166,11 @@ fn a_wrong_data_file_is_refused_with_row_and_column() {
 fn a_line_without_end_is_refused_without_being_read() {
     let dir = tempdir().unwrap();
     study(dir.path(), b"");
-    // A sparse file of 2 GB without a newline: 2 GB of zero bytes on one line.
+    // A sparse file without a newline, a terabyte of zero bytes on one line: nobody can read it to its end.
     let file = std::fs::File::create(dir.path().join("rows.csv")).unwrap();
-    file.set_len(2 << 30).unwrap();
-    let started = std::time::Instant::now();
+    file.set_len(1 << 40).unwrap();
     let error = refused(dir.path(), &["run", "run.toml"]);
     assert!(error.contains("rows.csv"), "{error}");
-    assert!(started.elapsed().as_secs() < 20);
 }
 
 #[test]

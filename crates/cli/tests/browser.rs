@@ -291,8 +291,9 @@ fn two_thousand_rounds_of_a_hundred_agents_open_quickly() {
     let mut tab = chromium.tab(1280, 900);
     let took = tab.open(&page);
     eprintln!("2,000 rounds x 100 agents: {} kB, loaded in {} ms", size / 1000, took.as_millis());
-    // Generous, for a busy machine; the usual time is printed above.
-    assert!(took.as_secs() < 5, "{took:?}");
+    // What makes a page slow is an element per point: here there are 200,000 points.
+    let elements = tab.eval("document.querySelectorAll('*').length").as_u64().unwrap();
+    assert!(elements < 20_000, "{elements} elements");
     let legend =
         tab.eval("document.querySelectorAll('#error .legend button[aria-pressed]').length");
     assert_eq!(legend, 21, "twenty agents and their mean");

@@ -131,12 +131,11 @@ fn a_program_that_crashes_is_started_again_up_to_the_limit() {
 
 #[test]
 fn a_program_that_does_not_answer_is_given_up() {
-    let started = std::time::Instant::now();
+    // It would answer tomorrow: that this test ends at all shows that nobody waits for it.
     let (status, stderr) =
-        ending("asked == 3 and time.sleep(600)", "[external]\nrestarts = 0\ntimeout = 0.5");
+        ending("asked == 3 and time.sleep(86400)", "[external]\nrestarts = 0\ntimeout = 0.5");
     assert_eq!(status, Some(1), "{stderr}");
     assert!(stderr.contains("gave no answer within 0.5 s (external.timeout)"), "{stderr}");
-    assert!(started.elapsed().as_secs() < 60);
 }
 
 #[test]

@@ -6,7 +6,7 @@ mod common;
 
 use agents::Agent;
 use common::{dzoa, json};
-use dzoa_node::wire::{Body, Frame};
+use dzoa_node::wire::{Frame, Received};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -129,7 +129,7 @@ fn only_one_vector_per_round(path: &Path) -> usize {
         let Some(Ok(frame)) = bytes.map(|bytes| Frame::decode(&bytes, usize::MAX)) else {
             continue;
         };
-        if let Body::Vector { round, values } = frame.body {
+        if let Received::Vector { round, values } = frame.body {
             let values: Vec<u64> = values.iter().map(|value| value.to_bits()).collect();
             let kept = known.entry(round).or_insert_with(|| values.clone());
             assert_eq!(*kept, values, "{}: two vectors for round {round}", path.display());

@@ -5,7 +5,7 @@ mod common;
 
 use agents::Agent;
 use common::{dzoa, json, root};
-use dzoa_node::wire::{Body, Frame};
+use dzoa_node::wire::{Frame, Received};
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -266,7 +266,7 @@ fn sent(dir: &Path, name: &str, rounds: u64) -> usize {
         let Some(Ok(frame)) = bytes.map(|bytes| Frame::decode(&bytes, usize::MAX)) else {
             continue;
         };
-        if let Body::Vector { round, values } = frame.body {
+        if let Received::Vector { round, values } = frame.body {
             let values: Vec<u64> = values.iter().map(|value| value.to_bits()).collect();
             assert_eq!(
                 *known.entry(round).or_insert_with(|| values.clone()),

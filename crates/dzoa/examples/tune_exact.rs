@@ -1,31 +1,35 @@
-//! Finds the constants of the public rules for `output`, `scalar` and dp-gd: a grid over settings, the median
-//! error over draws, at exact total epsilons. `cargo run --release -p dzoa --example tune_exact -- output`
+//! Finds the constants of the public rules for `output`, `scalar` and dp-gd: a grid over settings,
+//! the median error over draws, at exact total epsilons.
+//! `cargo run --release -p dzoa --example tune_exact -- output`
 //!
-//! Data: rows N(0, I) put into the unit ball, labels by the logistic model with w ~ 2 N(0, I), K = 5 on the
-//! paper's graph, N_k = 2000, P = 10, eta = 0.02, delta = 1e-5. Seeds from 1000 up, never those reported.
+//! Data: rows N(0, I) put into the unit ball, labels by the logistic model with w ~ 2 N(0, I), K = 5
+//! on the paper's graph, N_k = 2000, P = 10, eta = 0.02, delta = 1e-5. Seeds from 1000 up, never
+//! those reported.
 
-use dzoa::agent::Average;
-use dzoa::baselines::dp_gd::{self, DpGd};
-use dzoa::baselines::{Baseline, Lockstep};
-use dzoa::graph::Topology;
-use dzoa::mechanism::{Target, plan_output, plan_scalar};
-use dzoa::output::Output;
+use dzoa::network::Topology;
+use dzoa::plan::rules::{LoopShape, SCALAR_LOOP};
+use dzoa::plan::{Algorithm, Data, Keys, Mechanism, PerAgent, Plan, RunSpec, first_step};
 use dzoa::prelude::*;
 use dzoa::privacy::calibrate::Schedule;
 use dzoa::problem::loss::Targets;
 use dzoa::problem::synthetic::Synthetic;
-use dzoa::scalar::Scalar;
-use dzoa::simulate::{Fleet, Releases, agents};
+use dzoa::run::evaluate::{error_or_infinity, quantile};
 use dzoa::streams::Purpose;
+use dzoa::tuning::Setting;
 use rayon::prelude::*;
+use std::process::ExitCode;
 use std::sync::Arc;
 
 const DELTA: f64 = 1e-5;
 const AGENTS: usize = 5;
+/// P.
+const FEATURES: usize = 10;
+/// Settings that are shown, best first.
+const SHOWN: usize = 14;
 
 /// One data set and its optimum.
 pub struct Draw {
-    problem: Problem,
+    data: Data,
     optimum: Vec<f64>,
     streams: Streams,
 }
@@ -33,8 +37,14 @@ pub struct Draw {
 /// Data from a seed.
 pub fn draw(seed: u64) -> Draw {
     let streams = Streams::from_seed(seed);
-    let data =
-        Synthetic { samples: 2000, signal: 2.0, normalize_columns: false, ..Default::default() };
+    let data = Synthetic {
+        agents: AGENTS,
+        samples: 2000,
+        features: FEATURES,
+        signal: 2.0,
+        normalize_columns: false,
+        ..Synthetic::default()
+    };
     let agents = data.draw(Targets::Signs, &mut streams.rng(Purpose::Data, "data", 0));
     let problem = Problem {
         loss: Arc::new(Logistic),
@@ -45,158 +55,131 @@ pub fn draw(seed: u64) -> Draw {
         agents: agents.into_iter().map(Arc::new).collect(),
     };
     let optimum = reference::optimum(&problem).unwrap().coefficients;
-    Draw { problem, optimum, streams }
+    Draw { data: Data::Rows(problem), optimum, streams }
 }
 
-fn error(estimates: &[Vec<f64>], optimum: &[f64]) -> f64 {
-    let scale: f64 = optimum.iter().map(|b| b * b).sum();
-    let of = |e: &Vec<f64>| e.iter().zip(optimum).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
-    estimates.iter().map(of).sum::<f64>() / scale
+/// A method under an exact total. What the setting leaves open is chosen by the public rules.
+pub fn spec(method: &str, epsilon: f64, setting: &Setting) -> RunSpec {
+    let (mechanism, algorithm) = match method {
+        "output" => ("output", "admm"),
+        "scalar" => ("scalar", "d-zoa"),
+        baseline => ("output", baseline),
+    };
+    let keys = Keys {
+        total_epsilon: Some(epsilon),
+        delta: Some(DELTA),
+        schedule: Some(setting.growth.map(Schedule::Growth).into()),
+        clip: setting.clip,
+        ..Keys::default()
+    };
+    let mechanism = Mechanism::from_keys(mechanism, &keys).unwrap();
+    let algorithm = Algorithm::named(algorithm, setting).unwrap();
+    let blank = RunSpec::new(algorithm.clone(), mechanism.clone());
+    let spec = blank.with_setting(algorithm, mechanism, setting);
+    let step = setting.options.iter().find(|(key, _)| *key == "step");
+    let length = |&(_, length): &(&str, f64)| {
+        PerAgent::All(first_step(length, &ZerothOrder::default(), FEATURES))
+    };
+    RunSpec { step: step.map(length).into(), ..spec }
 }
 
-fn graph() -> Graph {
+/// The error of one run.
+pub fn error(draw: &Draw, spec: &RunSpec) -> f64 {
     let names = (1..=AGENTS).map(|k| k.to_string()).collect();
     let mut rng = Streams::from_seed(0).rng(Purpose::Layout, "", 0);
-    Graph::generate(Topology::Paper, names, &mut rng).unwrap()
-}
-
-fn target(epsilon: f64, growth: f64) -> Target {
-    let schedule = Schedule::Growth(growth);
-    Target { total_epsilon: epsilon, delta: DELTA, schedule, rows_per_person: 1 }
-}
-
-/// The error of `output`.
-pub fn output(draw: &Draw, epsilon: f64, rho: f64, rounds: u64, growth: f64) -> f64 {
-    let (graph, problem) = (graph(), &draw.problem);
-    let plan = |k| {
-        let near = (rho, graph.neighbourhood(k, true));
-        plan_output(problem, k, near, rounds, None, &target(epsilon, growth)).unwrap()
-    };
-    let plans: Vec<_> = (0..AGENTS).map(plan).collect();
-    let releases = Releases {
-        events: plans.iter().map(|plan| plan.events.clone()).collect(),
-        ledgers: vec![],
-        average: Average::Network { gossip: graph.gossip_rounds(1e-3) },
-    };
-    let admm = Admm { rho, rounds, ..Admm::default() };
-    let mut agents = agents(problem, &graph, admm, releases, &draw.streams, |k| {
-        Box::new(Output::new(None, problem.risk(k), plans[k].tau, plans[k].radius))
-    })
-    .unwrap();
-    simulate(&mut agents, &mut ());
-    error(&agents.iter().map(Agent::estimate).collect::<Vec<_>>(), &draw.optimum)
-}
-
-/// What is tuned for `scalar`.
-#[allow(missing_docs)]
-pub struct ScalarSettings {
-    pub rho: f64,
-    pub rounds: u64,
-    pub inner_steps: usize,
-    pub step: f64,
-    pub clip: f64,
-    pub growth: f64,
-}
-
-/// The error of `scalar`.
-pub fn scalar(draw: &Draw, epsilon: f64, settings: &ScalarSettings) -> f64 {
-    let ScalarSettings { rho, rounds, inner_steps, step, clip, growth } = *settings;
-    let (graph, problem) = (graph(), &draw.problem);
-    let p = problem.dim() as f64;
-    let inner = ZerothOrder {
-        inner_steps,
-        directions: 40,
-        smoothing: 0.1,
-        alpha0_times_r: step * (p * (2.0 * p).ln()).sqrt(),
-        ..Default::default()
-    };
-    let looks = (inner.directions, inner_steps);
-    let (_, events) = plan_scalar(clip, looks, 2000, rounds, &target(epsilon, growth)).unwrap();
-    let releases = Releases {
-        events: vec![events; AGENTS],
-        ledgers: vec![],
-        average: Average::Network { gossip: graph.gossip_rounds(1e-3) },
-    };
-    let admm = Admm { rho, rounds, warm_start: true, ..Admm::default() };
-    let mut agents = agents(problem, &graph, admm, releases, &draw.streams, |k| {
-        Box::new(Scalar { inner, clip, samples: Arc::new(problem.risk(k)) })
-    })
-    .unwrap();
-    simulate(&mut agents, &mut ());
-    error(&agents.iter().map(Agent::estimate).collect::<Vec<_>>(), &draw.optimum)
-}
-
-/// The error of dp-gd.
-pub fn gradient(draw: &Draw, epsilon: f64, rounds: u64, step: f64) -> f64 {
-    let (graph, problem) = (graph(), &draw.problem);
-    let baseline = DpGd::new(dp_gd::Settings { step, clip: None }, problem);
-    let events = |k| baseline.events(problem, k, rounds, &target(epsilon, 1.0)).unwrap().into();
-    let releases = Releases {
-        events: (0..AGENTS).map(events).collect(),
-        ledgers: vec![],
-        average: Average::LastHalf,
-    };
-    let streams = &draw.streams;
-    let mut run = Lockstep::new(Box::new(baseline), problem, &graph, rounds, releases, streams);
+    let graph = Graph::generate(Topology::Paper, names, &mut rng).unwrap();
+    let plan = Plan::new(spec, &draw.data, &graph).unwrap();
+    let mut run = plan.simulation(vec![], &draw.streams).unwrap();
     run.run(&mut ());
-    error(&(0..AGENTS).map(|k| run.estimate(k)).collect::<Vec<_>>(), &draw.optimum)
+    error_or_infinity(&draw.optimum, (0..AGENTS).map(|k| run.estimate(k)))
 }
 
-/// Over draws.
-pub fn median(draws: &[Draw], error: impl Fn(&Draw) -> f64 + Sync + Send) -> f64 {
-    let mut errors: Vec<f64> = draws.par_iter().map(error).collect();
-    errors.sort_by(f64::total_cmp);
-    let middle = errors.len() / 2;
-    if errors.len() % 2 == 1 { errors[middle] } else { 0.5 * (errors[middle - 1] + errors[middle]) }
+/// The median error over draws.
+pub fn median(draws: &[Draw], spec: &RunSpec) -> f64 {
+    let errors: Vec<f64> = draws.par_iter().map(|draw| error(draw, spec)).collect();
+    quantile(&errors, 0.5)
 }
 
-fn main() {
-    let which = std::env::args().nth(1).unwrap_or_default();
-    let count: u64 = std::env::args().nth(2).and_then(|n| n.parse().ok()).unwrap_or(8);
-    let draws: Vec<Draw> = (1000..1000 + count).into_par_iter().map(draw).collect();
-    let only: Option<f64> = std::env::args().nth(3).and_then(|e| e.parse().ok());
-    for epsilon in only.map_or(vec![0.5, 2.0, 8.0], |e| vec![e]) {
-        let mut table: Vec<(f64, String)> = Vec::new();
-        match which.as_str() {
-            "output" => {
-                for rho in [0.003, 0.01, 0.03] {
-                    for rounds in [15, 30, 60] {
-                        for growth in [1.0, 1.03, 1.1] {
-                            let e = median(&draws, |d| output(d, epsilon, rho, rounds, growth));
-                            table.push((e, format!("rho {rho} rounds {rounds} growth {growth}")));
-                        }
-                    }
-                }
+/// What is tried for a method; `None` for a word that names none.
+fn grid(method: &str) -> Option<Vec<Setting>> {
+    match method {
+        "output" => Some(of_output()),
+        "scalar" => Some(of_scalar()),
+        "dp-gd" => Some(of_dp_gd()),
+        _ => None,
+    }
+}
+
+fn of_output() -> Vec<Setting> {
+    let mut grid = Vec::new();
+    for rho in [0.003, 0.01, 0.03] {
+        for rounds in [15, 30, 60] {
+            for growth in [1.0, 1.03, 1.1] {
+                let (rho, rounds, growth) = (Some(rho), Some(rounds), Some(growth));
+                grid.push(Setting { rho, rounds, growth, ..Setting::default() });
             }
-            "scalar" => {
-                for rho in [0.01, 0.03] {
-                    for (rounds, inner_steps) in [(100, 1), (200, 1)] {
-                        for step in [10.0, 20.0] {
-                            for clip in [1.0, 2.0] {
-                                let growth = 1.0;
-                                let s =
-                                    ScalarSettings { rho, rounds, inner_steps, step, clip, growth };
-                                let e = median(&draws, |d| scalar(d, epsilon, &s));
-                                table.push((e, format!("rho {rho} rounds {rounds} T {inner_steps} step {step} clip {clip}")));
-                            }
-                        }
-                    }
-                }
-            }
-            "dp-gd" => {
-                for rounds in [10, 30, 100] {
-                    for step in [1.0, 3.0, 6.0, 10.0] {
-                        let e = median(&draws, |d| gradient(d, epsilon, rounds, step));
-                        table.push((e, format!("rounds {rounds} step {step}")));
-                    }
-                }
-            }
-            other => panic!("`{other}` is none of output, scalar, dp-gd"),
-        }
-        table.sort_by(|a, b| a.0.total_cmp(&b.0));
-        println!("epsilon {epsilon}");
-        for (error, settings) in table.iter().take(14) {
-            println!("  {error:.5}  {settings}");
         }
     }
+    grid
+}
+
+fn of_scalar() -> Vec<Setting> {
+    let LoopShape { inner_steps, directions, smoothing } = SCALAR_LOOP;
+    let inner = Some((inner_steps, directions, smoothing));
+    let mut grid = Vec::new();
+    for rho in [0.01, 0.03] {
+        for rounds in [100, 200] {
+            for (step, clip) in [(10.0, 1.0), (10.0, 2.0), (20.0, 1.0), (20.0, 2.0)] {
+                let (rho, rounds, clip) = (Some(rho), Some(rounds), Some(clip));
+                let options = vec![("step", step)];
+                grid.push(Setting { rho, rounds, clip, inner, options, ..Setting::default() });
+            }
+        }
+    }
+    grid
+}
+
+fn of_dp_gd() -> Vec<Setting> {
+    let mut grid = Vec::new();
+    for rounds in [10, 30, 100] {
+        for step in [1.0, 3.0, 6.0, 10.0] {
+            let options = vec![("step", step)];
+            grid.push(Setting { rounds: Some(rounds), options, ..Setting::default() });
+        }
+    }
+    grid
+}
+
+/// What the words after the program's name ask for.
+struct Asked {
+    method: String,
+    grid: Vec<Setting>,
+    draws: u64,
+    epsilons: Vec<f64>,
+}
+
+fn asked(mut words: impl Iterator<Item = String>) -> Option<Asked> {
+    let method = words.next()?;
+    let draws = words.next().map_or(Some(8), |draws| draws.parse().ok())?;
+    let epsilon = |word: String| word.parse().ok().map(|epsilon| vec![epsilon]);
+    let epsilons = words.next().map_or(Some(vec![0.5, 2.0, 8.0]), epsilon)?;
+    Some(Asked { grid: grid(&method)?, method, draws, epsilons })
+}
+
+fn main() -> ExitCode {
+    let Some(Asked { method, grid, draws, epsilons }) = asked(std::env::args().skip(1)) else {
+        eprintln!("usage: tune_exact output|scalar|dp-gd [DRAWS [EPSILON]]");
+        return ExitCode::from(2);
+    };
+    let draws: Vec<Draw> = (1000..1000 + draws).into_par_iter().map(draw).collect();
+    for epsilon in epsilons {
+        let tried = |setting| (median(&draws, &spec(&method, epsilon, setting)), setting);
+        let mut table: Vec<(f64, &Setting)> = grid.iter().map(tried).collect();
+        table.sort_by(|a, b| a.0.total_cmp(&b.0));
+        println!("epsilon {epsilon}");
+        for (error, setting) in table.iter().take(SHOWN) {
+            println!("  {error:.5}  {setting}");
+        }
+    }
+    ExitCode::SUCCESS
 }

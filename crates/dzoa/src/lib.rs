@@ -3,9 +3,9 @@
 //! alone.
 //!
 //! The crate is pure and deterministic: no files, no sockets, no clock. Read it in this order:
-//! [`problem`] (what is minimised), [`graph`] (who talks to whom), [`lagrangian`] (`F_k`),
-//! [`zeroth_order`] (the inner loop), [`admm`] (the paper's algorithm box), [`agent`] (the same as a
-//! state machine without input and output), [`mod@simulate`] (all agents in one process).
+//! [`problem`] (what is minimised), [`network`] (who talks to whom), [`primal`] (how an agent
+//! minimises), [`admm`] (the paper's algorithm box), [`agent`] (that algorithm as a state machine
+//! without input and output), [`run`] (all agents in one process).
 //! EQUATIONS.md in the repository maps every equation of the paper to one function here.
 //!
 //! ```
@@ -42,40 +42,35 @@
 pub mod admm;
 pub mod agent;
 pub mod baselines;
-pub mod black_boxes;
-pub mod exact;
-pub mod graph;
+pub mod guarantee;
 pub mod kernels;
-pub mod lagrangian;
-pub mod mechanism;
-pub mod output;
+pub mod network;
+pub mod plan;
+pub mod primal;
 pub mod problem;
 pub mod reference;
-pub mod scalar;
-pub mod simulate;
-pub mod step_rule;
-pub mod stopping;
+pub mod run;
+mod status;
 pub mod streams;
 pub mod theory;
-pub mod trace;
+pub mod tuning;
 pub mod worst_case;
-pub mod zeroth_order;
 
 pub use dzoa_privacy as privacy;
+pub use status::Status;
 
 /// What most programs need.
 pub mod prelude {
     pub use crate::admm::Admm;
     pub use crate::agent::{Agent, Input, Output};
-    pub use crate::exact::Exact;
-    pub use crate::graph::Graph;
+    pub use crate::network::Graph;
+    pub use crate::primal::{Exact, ZerothOrder};
     pub use crate::problem::data::{Rows, Samples};
     pub use crate::problem::loss::{Absolute, Hinge, Huber, Logistic, Loss, Pinball, Squared};
     pub use crate::problem::regularizer::Regularizer;
     pub use crate::problem::{BlackBox, LocalObjective, Objective, Problem, Scale};
     pub use crate::reference;
-    pub use crate::simulate::{exact_agents, simulate, zeroth_order_agents};
+    pub use crate::run::{Observer, RoundView, exact_agents, simulate, zeroth_order_agents};
+    pub use crate::status::Status;
     pub use crate::streams::Streams;
-    pub use crate::trace::{Observer, RoundView, Status};
-    pub use crate::zeroth_order::ZerothOrder;
 }

@@ -64,7 +64,8 @@ impl Streams {
         Self { key, seeded }
     }
 
-    /// The secret that everything follows from: for the journal of the agent that owns it, and nobody else.
+    /// The secret that everything follows from: for the journal of the agent that owns it, and
+    /// nobody else.
     pub fn key(&self) -> [u8; 32] {
         self.key
     }
@@ -94,7 +95,8 @@ impl Streams {
         Normals::new(&bytes)
     }
 
-    /// The secret of one agent's privacy noise. What is drawn with it depends on the charge that pays for it.
+    /// The secret of one agent's privacy noise. What is drawn with it depends on the charge that
+    /// pays for it.
     pub fn noise_key(&self, agent: &str) -> NoiseKey {
         NoiseKey::new(self.derive(Purpose::Noise, agent, 0))
     }
@@ -106,7 +108,8 @@ impl Streams {
         id.into()
     }
 
-    /// A hash that only the holder of the key can compute: a digest of private values tells nobody else anything.
+    /// A hash that only who has the key can compute: a digest of private values tells nobody
+    /// else anything.
     pub fn digest(&self, purpose: &str) -> blake3::Hasher {
         let mut hasher = blake3::Hasher::new_keyed(&self.key);
         hasher.update(b"digest").update(purpose.as_bytes());

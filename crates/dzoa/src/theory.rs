@@ -1,14 +1,14 @@
 //! The paper's convergence bounds, with what they leave out.
 
-use crate::graph::Graph;
-use crate::zeroth_order::ZerothOrder;
+use crate::network::Graph;
+use crate::primal::ZerothOrder;
 
 /// The inner loop's bound on `E[F(average iterate) - F(minimiser)]` after T steps:
 /// `c R L sqrt(P/T) (max(alpha0, 1/alpha0) sqrt(log 2P) + u1 log(2T)/sqrt T)`.
 ///
 /// It speaks of the *average* of the iterates and of a function that is Lipschitz with constant L
-/// everywhere. `F_k` has a quadratic term and is not; D-ZOA takes the last iterate. Here `alpha0` and
-/// `R` are needed apart.
+/// everywhere. `F_k` has a quadratic term and is not; D-ZOA takes the last iterate. Here `alpha0`
+/// and `R` are needed apart.
 #[doc(alias = "convergence1")]
 pub fn inner_loop_bound(inner: &ZerothOrder, features: usize, radius: f64, c: f64) -> f64 {
     let (p, t) = (features as f64, inner.inner_steps as f64);
@@ -48,10 +48,10 @@ pub struct Theorem3Inputs {
 
 /// Theorem 3 as printed, with one agent's `sigma_k`.
 ///
-/// `q^(0) = 0` and `q = (0, w*)`, as in its proof, so that `||q||_G^2 = rho/2 w*'L+ w*`. Two caveats:
-/// the printed second term holds one agent's noise, while the stacked vector has that of all K; and
-/// the bound is on the *exact* primal updates' average, in expectation, given noise of exactly that
-/// variance, which `intrinsic` does not have.
+/// `q^(0) = 0` and `q = (0, w*)`, as in its proof, so that `||q||_G^2 = rho/2 w*'L+ w*`. Two
+/// caveats: the printed second term holds one agent's noise, while the stacked vector has that of
+/// all K; and the bound is on the *exact* primal updates' average, in expectation, given noise of
+/// exactly that variance, which `intrinsic` does not have.
 ///
 /// `None` for a single agent, whose Laplacian has no non-zero eigenvalue.
 #[doc(alias = "Theorem 3")]

@@ -1,12 +1,13 @@
-//! What an exact guarantee costs: L1 logistic regression, K = 5 on the paper's graph, N_k = 2000, P = 10,
-//! delta 1e-5, settings from the public rules. Seeds 2001 to 2020, first run when the rules were final; the rules were tuned on seeds from 1000 up.
+//! What an exact guarantee costs: L1 logistic regression, K = 5 on the paper's graph, N_k = 2000,
+//! P = 10, delta 1e-5, settings from the public rules. Seeds 2001 to 2020, first run when the rules
+//! were final; the rules were tuned on seeds from 1000 up.
 
 #[path = "../examples/tune_exact.rs"]
 #[allow(dead_code)]
 mod experiment;
 
-use dzoa::mechanism::{output_rule, scalar_rule, scalar_step};
-use experiment::{ScalarSettings, draw, gradient, median, output, scalar};
+use dzoa::tuning::Setting;
+use experiment::{draw, median, spec};
 use rayon::prelude::*;
 
 /// Total epsilon; the most that `output` and `scalar` may err (median over the draws).
@@ -20,20 +21,11 @@ fn the_public_rules_keep_the_error_within_its_bounds() {
     let draws: Vec<_> = (2001..=2020).into_par_iter().map(draw).collect();
     println!("epsilon  output  scalar  dp-gd (median error, and as multiples of dp-gd)");
     for ((epsilon, most_output, most_scalar), (rounds, step)) in MOST.into_iter().zip(DP_GD) {
-        let rule = output_rule(2000, epsilon);
-        let by_output = median(&draws, |d| output(d, epsilon, rule.rho, rule.rounds, rule.growth));
-        let (rule, clip) = scalar_rule(2000, epsilon);
-        let settings = ScalarSettings {
-            rho: rule.rho,
-            rounds: rule.rounds,
-            inner_steps: 1,
-            // The logistic loss has curvature 1/4; the smallest neighbourhood of the graph is 3.
-            step: scalar_step(0.25, rule.rho * 3.0),
-            clip,
-            growth: rule.growth,
-        };
-        let by_scalar = median(&draws, |d| scalar(d, epsilon, &settings));
-        let by_gradient = median(&draws, |d| gradient(d, epsilon, rounds, step));
+        let by_rule = |method| median(&draws, &spec(method, epsilon, &Setting::default()));
+        let (by_output, by_scalar) = (by_rule("output"), by_rule("scalar"));
+        let options = vec![("step", step)];
+        let tuned = Setting { rounds: Some(rounds), options, ..Setting::default() };
+        let by_gradient = median(&draws, &spec("dp-gd", epsilon, &tuned));
         println!(
             "{epsilon}  {by_output:.5} ({:.2})  {by_scalar:.5} ({:.2})  {by_gradient:.5}",
             by_output / by_gradient,

@@ -1,11 +1,11 @@
-//! The agent as a state machine: any order of delivery gives the same bits, and a message that an honest
-//! neighbour would not send is refused.
+//! The agent as a state machine: any order of delivery gives the same bits, and a message that an
+//! honest neighbour would not send is refused.
 
 use dzoa::agent::{Average, Input, LARGEST_NORM, Output, ProtocolError};
 use dzoa::prelude::*;
 use dzoa::privacy::{Budget, Event, Header, LEDGER_FORMAT, Ledger, RunId};
 use dzoa::problem::synthetic::Synthetic;
-use dzoa::simulate::{Releases, agents};
+use dzoa::run::{Releases, agents};
 use dzoa::streams::Purpose;
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -56,7 +56,9 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn any_order_and_repetition_of_messages_gives_the_bits_of_the_simulation(choices in prop::collection::vec(any::<u16>(), 2000)) {
+    fn any_order_and_repetition_of_messages_gives_the_bits_of_the_simulation(
+        choices in prop::collection::vec(any::<u16>(), 2000),
+    ) {
         let mut lockstep = network(6, vec![]);
         prop_assert_eq!(simulate(&mut lockstep, &mut ()), Status::Finished);
         let mut agents = network(6, vec![]);
@@ -64,7 +66,8 @@ proptest! {
         let mut done = 0;
         let mut choices = choices.into_iter().cycle();
         while done < K {
-            // Whoever can, computes and sends; then one message of any age is delivered, perhaps again.
+            // Whoever can, computes and sends; then one message of any age is delivered, perhaps
+            // again.
             for k in 0..K {
                 while let Some(output) = agents[k].poll() {
                     match output {
@@ -73,7 +76,10 @@ proptest! {
                         Output::Send(envelope) => {
                             for &to in graph().neighbours(k) {
                                 let beta = envelope.message.values().clone();
-                                mail.push((to, Input::Received { from: k, round: envelope.round, beta }));
+                                mail.push((
+                                    to,
+                                    Input::Received { from: k, round: envelope.round, beta },
+                                ));
                             }
                         }
                         Output::Done(status) => {
@@ -83,7 +89,9 @@ proptest! {
                     }
                 }
             }
-            if mail.is_empty() { break; }
+            if mail.is_empty() {
+                break;
+            }
             let choice = choices.next().unwrap() as usize;
             let (to, message) = mail[choice % mail.len()].clone();
             agents[to].handle(message).unwrap();
@@ -183,8 +191,8 @@ fn a_neighbours_vector_that_stays_away_is_waited_for_after_lag_rounds() {
             agents[1].handle(late).unwrap();
         }
     }
-    // A neighbour keeps its vectors for a while only: whoever went on would never get this one, and the duals of
-    // the two ends would differ for ever.
+    // A neighbour keeps its vectors for a while only: whoever went on would never get this one, and
+    // the duals of the two ends would differ for ever.
     assert_eq!(furthest, 1 + LAG, "it did not wait");
     assert!(agents.iter().all(|agent| agent.rounds_done() == 60), "it did not go on afterwards");
 }

@@ -2,10 +2,10 @@
 
 use dzoa::admm::{Admm, LocalState};
 use dzoa::prelude::*;
+use dzoa::primal::{Workspace, ZerothOrder};
 use dzoa::problem::Directions;
 use dzoa::problem::synthetic::Synthetic;
 use dzoa::streams::Purpose;
-use dzoa::zeroth_order::{Workspace, ZerothOrder};
 use std::sync::Arc;
 
 #[test]

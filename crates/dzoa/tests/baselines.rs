@@ -1,19 +1,18 @@
-//! The other algorithms: the oracle's trajectory, convergence without noise, and budgets that are kept.
+//! The other algorithms: the oracle's trajectory, convergence without noise, and budgets that are
+//! kept.
 
 use dzoa::agent::Average;
-use dzoa::baselines::dp_admm::{self, DpAdmm};
 use dzoa::baselines::{
-    Baseline, Broken, Holder, Lockstep, Spec, dp_gd, dvp, m_admm, objective_perturbation, p_admm,
-    projected_gradient, ps_admm, pvp, r_admm,
+    Baseline, Broken, DpAdmm, DpAdmmSettings, Making, Options, Party, entry, names,
 };
-use dzoa::graph::Topology;
-use dzoa::mechanism::{NoGuarantee, Target};
+use dzoa::guarantee::{NoGuarantee, Target};
+use dzoa::network::Topology;
 use dzoa::prelude::*;
 use dzoa::privacy::calibrate::Schedule;
 use dzoa::privacy::{Accountant, Event, ExactGaussian, Ledger, Private};
 use dzoa::problem::loss::Targets;
 use dzoa::problem::synthetic::Synthetic;
-use dzoa::simulate::{Fleet, Releases};
+use dzoa::run::{Lockstep, Releases, Simulation};
 use dzoa::streams::Purpose;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -63,7 +62,7 @@ fn dp_admm_follows_the_oracle_with_the_noise_given() {
     };
     // The oracle's steps are 0.5/sqrt(m).
     let settings =
-        dp_admm::Settings { rho: oracle.rho, step: 0.5, decay: 0.5, clip: None, nominal: None };
+        DpAdmmSettings { rho: oracle.rho, step: 0.5, decay: 0.5, clip: None, nominal: None };
     assert_near(
         &oracle.step_sizes,
         &(1..=10).map(|m| 0.5 / f64::from(m).sqrt()).collect::<Vec<_>>(),
@@ -71,15 +70,15 @@ fn dp_admm_follows_the_oracle_with_the_noise_given() {
         "steps",
     );
     let mut dp_admm = DpAdmm::new(settings, &problem);
-    let holders: Vec<Holder> = (0..5).map(|k| Holder::new(&problem, k)).collect();
+    let parties: Vec<Party> = (0..5).map(|k| Party::new(&dp_admm, &problem, k)).collect();
     let noise = Streams::from_seed(1).noise_key("");
     let mut compared = 0;
     for round in 1..=10 {
-        let releases: Vec<_> = holders
+        let releases: Vec<_> = parties
             .iter()
-            .map(|holder| {
-                let mut w = dp_admm.update(round, holder);
-                let given = &oracle.noise[round as usize - 1][holder.k];
+            .map(|party| {
+                let mut w = dp_admm.update(round, party);
+                let given = &oracle.noise[round as usize - 1][party.k];
                 w.iter_mut().zip(given).for_each(|(w, noise)| *w += noise);
                 let receipt = Ledger::default().charge(Event::Unprotected.query(1)).unwrap();
                 Private::new(w).release(receipt, &noise).unwrap()
@@ -124,51 +123,83 @@ fn problem(loss: Arc<dyn Loss>, regularizer: Regularizer) -> (Problem, Graph) {
     (problem, graph)
 }
 
+/// An algorithm of the registry with settings of its own.
+#[derive(Clone, Copy)]
+struct Settled<'a> {
+    name: &'static str,
+    options: &'a [(&'static str, f64)],
+    rho: f64,
+}
+
+impl Default for Settled<'_> {
+    fn default() -> Self {
+        Self { name: "", options: &[], rho: 0.05 }
+    }
+}
+
+impl Settled<'_> {
+    fn build(&self, problem: &Problem, graph: &Graph) -> Box<dyn Baseline> {
+        let mut options = Options::default();
+        self.options.iter().for_each(|&(key, value)| options.set(key, value));
+        let (options, admm) = (&options, Admm { rho: self.rho, ..Admm::default() });
+        let (target, nominal) = (None, None);
+        let making = Making { options, admm, problem, graph, target, nominal };
+        (entry(self.name).unwrap().build)(&making)
+    }
+}
+
+fn ridged<'a>(options: &'a [(&'static str, f64)]) -> Settled<'a> {
+    Settled { name: "objective-perturbation", options, ..Settled::default() }
+}
+
 /// Every baseline with settings that suit [`problem`], and the rounds it takes without noise.
-fn all() -> Vec<(Spec, u64)> {
-    let admm = Admm { rho: 0.05, ..Admm::default() };
+fn all() -> Vec<(Settled<'static>, u64)> {
+    let settled = |name, options| Settled { name, options, ..Settled::default() };
     vec![
+        (Settled { rho: 0.3, ..settled("dp-admm", &[("step", 3.0), ("decay", 0.0)]) }, 1000),
+        (settled("dp-gd", &[("step", 1.0)]), 400),
+        (settled("pvp", &[]), 400),
+        (settled("dvp", &[]), 400),
+        (settled("p-admm", &[("decay", 0.97)]), 400),
+        (settled("m-admm", &[("growth", 1.005)]), 400),
+        (settled("r-admm", &[]), 800),
+        (settled("ps-admm", &[("step", 2.0), ("decay", 0.0)]), 800),
         (
-            Spec::DpAdmm(dp_admm::Settings {
-                rho: 0.3,
-                step: 3.0,
-                decay: 0.0,
-                clip: None,
-                nominal: None,
-            }),
-            1000,
-        ),
-        (Spec::DpGd(dp_gd::Settings { step: 1.0, clip: None }), 400),
-        (Spec::Pvp(pvp::Settings { admm }), 400),
-        (Spec::Dvp(dvp::Settings { admm }), 400),
-        (Spec::PAdmm(p_admm::Settings { admm, decay: 0.97 }), 400),
-        (Spec::MAdmm(m_admm::Settings { admm, growth: 1.005 }), 400),
-        (Spec::RAdmm(r_admm::Settings { admm, proximity: None }), 800),
-        (
-            Spec::PsAdmm(ps_admm::Settings {
-                admm,
-                step: 2.0,
-                decay: 0.0,
-                batch: None,
-                clip: None,
-            }),
-            800,
-        ),
-        (
-            Spec::ProjectedGradient(projected_gradient::Settings {
-                step: 2.0,
-                step_decay: 0.98,
-                noise_decay: 0.99,
-                radius: 20.0,
-                clip: None,
-            }),
+            settled(
+                "projected-gradient",
+                &[("step", 2.0), ("step_decay", 0.98), ("noise_decay", 0.99), ("radius", 20.0)],
+            ),
             600,
         ),
-        (Spec::ObjectivePerturbation(objective_perturbation::Settings { ridge: 1e-6 }), 1),
+        (ridged(&[("ridge", 1e-6)]), 1),
     ]
 }
 
-fn run(spec: &Spec, problem: &Problem, graph: &Graph, rounds: u64, releases: Releases) -> Lockstep {
+/// Every baseline, with a ridge that leaves something of epsilon for the noise.
+fn under_noise() -> Vec<Settled<'static>> {
+    let noisy = |(spec, _): (Settled<'static>, u64)| match spec.name {
+        "objective-perturbation" => ridged(&[("ridge", 0.1)]),
+        _ => spec,
+    };
+    all().into_iter().map(noisy).collect()
+}
+
+#[test]
+fn every_algorithm_of_the_registry_is_tested_here() {
+    let mut tested: Vec<_> = all().iter().map(|(spec, _)| spec.name).collect();
+    let mut known: Vec<_> = names().collect();
+    tested.sort_unstable();
+    known.sort_unstable();
+    assert_eq!(tested, known);
+}
+
+fn run(
+    spec: &Settled,
+    problem: &Problem,
+    graph: &Graph,
+    rounds: u64,
+    releases: Releases,
+) -> Lockstep {
     let streams = Streams::from_seed(9);
     let baseline = spec.build(problem, graph);
     let mut run = Lockstep::new(baseline, problem, graph, rounds, releases, &streams);
@@ -220,14 +251,8 @@ fn projected_gradient_stops_where_its_steps_add_up_to() {
     };
     let names = (1..=3).map(|k| k.to_string()).collect();
     let graph = Graph::from_edges(names, &[(0, 1), (1, 2)]).unwrap();
-    let settings = projected_gradient::Settings {
-        step: 0.1,
-        step_decay: 0.9,
-        noise_decay: 0.95,
-        radius: 10.0,
-        clip: None,
-    };
-    let spec = Spec::ProjectedGradient(settings);
+    let options = &[("step", 0.1), ("step_decay", 0.9), ("noise_decay", 0.95), ("radius", 10.0)];
+    let spec = Settled { name: "projected-gradient", options, ..Settled::default() };
     let run = run(&spec, &problem, &graph, 200, Releases::all(Event::Unprotected, 3));
     let left: f64 = (1..=200).map(|t| 1.0 - 2.0 * 0.1 * 0.9f64.powi(t)).product();
     for k in 0..3 {
@@ -243,24 +268,17 @@ fn target(total_epsilon: f64) -> Target {
 #[test]
 fn every_plan_spends_its_budget_and_no_more() {
     let (problem, graph) = problem(Arc::new(Logistic), Regularizer::L2);
-    for (spec, _) in all() {
+    for spec in under_noise() {
         for epsilon in [0.5, 8.0] {
-            let spec = match spec {
-                // A ridge that leaves something of epsilon for the noise.
-                Spec::ObjectivePerturbation(_) => {
-                    Spec::ObjectivePerturbation(objective_perturbation::Settings { ridge: 0.1 })
-                }
-                ref spec => spec.clone(),
-            };
             let baseline = spec.build(&problem, &graph);
-            // Objective perturbation pays for the Hessian in every look: few looks.
+            // Objective perturbation pays for the Hessian in every query: few queries.
             let rounds = 6;
             for k in 0..5 {
                 let events = baseline.events(&problem, k, rounds, &target(epsilon)).unwrap();
-                let looks = (1..=rounds)
+                let queries = (1..=rounds)
                     .filter(|&m| baseline.part(m, k) != dzoa::baselines::Part::Rests)
                     .count();
-                assert_eq!(events.len(), looks, "{}: one event per look", baseline.name());
+                assert_eq!(events.len(), queries, "{}: one event per query", baseline.name());
                 let mut total = ExactGaussian::default();
                 events.iter().for_each(|event| total.compose(event).unwrap());
                 let spent = total.epsilon(1e-5);
@@ -274,9 +292,9 @@ fn every_plan_spends_its_budget_and_no_more() {
 #[test]
 fn objective_perturbation_is_refused_where_its_solver_might_take_too_long() {
     let (problem, graph) = problem(Arc::new(Logistic), Regularizer::None);
-    let spec = |ridge| Spec::ObjectivePerturbation(objective_perturbation::Settings { ridge });
-    let plan = |ridge| spec(ridge).build(&problem, &graph).events(&problem, 0, 1, &target(1e3));
-    // Known before any row is looked at; later, to give up would say something about the rows.
+    let build = |ridge| ridged(&[("ridge", ridge)]).build(&problem, &graph);
+    let plan = |ridge| build(ridge).events(&problem, 0, 1, &target(1e3));
+    // Known before any row is queried; later, to give up would say something about the rows.
     for ridge in [1e-12, 1e-9] {
         let refused = plan(ridge).unwrap_err();
         let public = matches!(refused, NoGuarantee::Steps { .. } | NoGuarantee::Tolerance { .. });
@@ -292,8 +310,7 @@ fn objective_perturbation_is_refused_where_its_solver_might_take_too_long() {
                 average: Average::None,
             };
             let streams = Streams::from_seed(seed);
-            let baseline = spec(ridge).build(&problem, &graph);
-            let mut run = Lockstep::new(baseline, &problem, &graph, 1, releases, &streams);
+            let mut run = Lockstep::new(build(ridge), &problem, &graph, 1, releases, &streams);
             assert_eq!(run.run(&mut ()), Status::Finished, "{ridge:e}");
         }
     }
@@ -302,13 +319,7 @@ fn objective_perturbation_is_refused_where_its_solver_might_take_too_long() {
 #[test]
 fn a_run_under_noise_charges_what_was_planned_and_repeats_bit_by_bit() {
     let (problem, graph) = problem(Arc::new(Logistic), Regularizer::L2);
-    for (spec, _) in all() {
-        let spec = match spec {
-            Spec::ObjectivePerturbation(_) => {
-                Spec::ObjectivePerturbation(objective_perturbation::Settings { ridge: 0.1 })
-            }
-            spec => spec,
-        };
+    for spec in under_noise() {
         let baseline = spec.build(&problem, &graph);
         let releases = || Releases {
             events: (0..5)
@@ -334,11 +345,10 @@ fn a_run_under_noise_charges_what_was_planned_and_repeats_bit_by_bit() {
 #[test]
 fn clipping_replaces_a_bound_that_the_loss_does_not_have() {
     let (problem, graph) = problem(Arc::new(Squared), Regularizer::L1);
-    let settings = dp_gd::Settings { step: 0.1, clip: None };
-    let baseline = Spec::DpGd(settings).build(&problem, &graph);
+    let dp_gd = |options| Settled { name: "dp-gd", options, ..Settled::default() };
+    let baseline = dp_gd(&[("step", 0.1)]).build(&problem, &graph);
     assert!(baseline.events(&problem, 0, 3, &target(1.0)).is_err());
-    let clipped =
-        Spec::DpGd(dp_gd::Settings { clip: Some(0.5), ..settings }).build(&problem, &graph);
+    let clipped = dp_gd(&[("step", 0.1), ("clip", 0.5)]).build(&problem, &graph);
     let Event::DiscreteGaussian { sensitivity, .. } =
         clipped.events(&problem, 0, 3, &target(1.0)).unwrap()[0]
     else {
@@ -357,13 +367,13 @@ fn clipping_replaces_a_bound_that_the_loss_does_not_have() {
     let mut targets = problem.agents[0].targets.clone();
     targets[7] = -1e9;
     other.agents[0] = Arc::new(Samples::new(Rows::dense(4, rows).unwrap(), targets).unwrap());
-    let look = |problem: &Problem| {
+    let query = |problem: &Problem| {
         let receipt = Ledger::default().charge(Event::Unprotected.query(1)).unwrap();
         let noise = Streams::from_seed(1).noise_key("");
-        clipped.look(1, &mut Holder::new(problem, 0), receipt, &noise).unwrap().to_vec()
+        clipped.query(1, &mut Party::new(&*clipped, problem, 0), receipt, &noise).unwrap().to_vec()
     };
     let moved: f64 =
-        look(&problem).iter().zip(look(&other)).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
+        query(&problem).iter().zip(query(&other)).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
     assert!(moved <= sensitivity, "{moved} against {sensitivity}");
 }
 
@@ -372,7 +382,7 @@ fn broken_assumptions_are_named() {
     let (hinge, graph) = problem(Arc::new(Hinge), Regularizer::L2);
     let (lasso, _) = problem(Arc::new(Logistic), Regularizer::L1);
     let (squared, _) = problem(Arc::new(Squared), Regularizer::L2);
-    let check = |spec: &Spec, problem: &Problem| {
+    let check = |spec: &Settled, problem: &Problem| {
         let baseline = spec.build(problem, &graph);
         baseline.needs().check(baseline.name(), problem, true)
     };
@@ -382,15 +392,28 @@ fn broken_assumptions_are_named() {
         assert_eq!(check(&spec, &hinge).is_err(), smooth, "{name} and the hinge loss");
         assert!(check(&spec, &squared).is_err(), "{name} and an unbounded gradient");
     }
-    let pvp = &all()[2].0;
-    assert_eq!(check(pvp, &lasso), Err(Broken::RegularizerKinks { algorithm: "pvp" }));
+    let pvp = Settled { name: "pvp", ..Settled::default() };
+    assert_eq!(check(&pvp, &lasso), Err(Broken::RegularizerKinks { algorithm: "pvp" }));
+}
+
+#[test]
+fn nobody_sees_the_rows_of_others_but_a_solver_that_all_trust() {
+    let (problem, graph) = problem(Arc::new(Logistic), Regularizer::L2);
+    for (spec, _) in all() {
+        let baseline = spec.build(&problem, &graph);
+        let party = Party::new(&*baseline, &problem, 1);
+        let trusted = baseline.name() == "objective-perturbation";
+        assert_eq!(party.trusted().is_some(), trusted, "{}", baseline.name());
+        assert!(Arc::ptr_eq(&party.risk.samples, &problem.agents[1]), "its own rows");
+    }
 }
 
 #[test]
 fn the_papers_benchmark_has_the_noise_of_its_formula() {
-    // 12000 normals: their standard deviation errs by 0.65 %, so that 3.5 % is a false alarm of 1e-7.
+    // 12000 normals: their standard deviation errs by 0.65 %, so that 3.5 % is a false alarm of
+    // 1e-7.
     const TOLERANCE: f64 = 0.035;
-    const LOOKS: u64 = 1200;
+    const QUERIES: u64 = 1200;
     let streams = Streams::from_seed(3);
     let data = Synthetic::default().draw(Targets::Real, &mut streams.rng(Purpose::Data, "data", 0));
     let problem = Problem {
@@ -402,7 +425,7 @@ fn the_papers_benchmark_has_the_noise_of_its_formula() {
         agents: data.into_iter().map(Arc::new).collect(),
     };
     let (epsilon, delta): (f64, f64) = (0.15, 1e-3);
-    let settings = dp_admm::Settings {
+    let settings = DpAdmmSettings {
         rho: 3.0,
         step: 0.5,
         decay: 1.0,
@@ -410,15 +433,15 @@ fn the_papers_benchmark_has_the_noise_of_its_formula() {
         nominal: Some((epsilon, delta)),
     };
     let baseline = DpAdmm::new(settings, &problem);
-    let mut holder = Holder::new(&problem, 0);
-    let still = baseline.update(4, &holder);
+    let mut party = Party::new(&baseline, &problem, 0);
+    let still = baseline.update(4, &party);
     let (mut squares, mut ledger) = (0.0, Ledger::default());
-    for look in 0..LOOKS {
-        let receipt = ledger.charge(Event::Nominal { epsilon, delta }.query(look)).unwrap();
-        let release = baseline.look(4, &mut holder, receipt, &streams.noise_key("a")).unwrap();
+    for query in 0..QUERIES {
+        let receipt = ledger.charge(Event::Nominal { epsilon, delta }.query(query)).unwrap();
+        let release = baseline.query(4, &mut party, receipt, &streams.noise_key("a")).unwrap();
         squares += release.iter().zip(&still).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
     }
-    let measured = (squares / (LOOKS as f64 * still.len() as f64)).sqrt();
+    let measured = (squares / (QUERIES as f64 * still.len() as f64)).sqrt();
     // 2 c1/(N_k (rho + 1/s_4)) sqrt(2.1 ln(1.25/delta))/epsilon with s_4 = 0.5/4, N_k = 20, c1 = 1.
     let formula = 2.0 / (20.0 * (3.0 + 8.0)) * (2.1 * (1.25 / delta).ln()).sqrt() / epsilon;
     assert!((measured / formula - 1.0).abs() < TOLERANCE, "{measured} against {formula}");

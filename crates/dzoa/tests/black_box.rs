@@ -1,16 +1,16 @@
 //! Objectives that only give values: what is counted, what is refused, and how a run ends.
 
 use dzoa::agent::Average;
-use dzoa::mechanism::{Target, plan_scalar};
+use dzoa::guarantee::Target;
+use dzoa::plan::ScalarQuery;
 use dzoa::prelude::*;
+use dzoa::primal::Scalar;
 use dzoa::privacy::Event;
 use dzoa::privacy::calibrate::Schedule;
 use dzoa::problem::regularizer::Penalty;
 use dzoa::problem::{Directions, Failure, Limits, PerSample, Probe, Scratch};
-use dzoa::scalar::Scalar;
-use dzoa::simulate::{Releases, agents_of};
+use dzoa::run::{Releases, ValueRecorder, agents_of};
 use dzoa::streams::{Purpose, fill_normal};
-use dzoa::trace::ValueRecorder;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ fn run(boxes: &[Arc<BlackBox>], rounds: u64, observer: &mut dyn Observer) -> (Ve
         boxes.iter().map(|data| LocalObjective { data: data.clone(), penalty: free() }).collect();
     let releases = Releases::all(Event::Unprotected, boxes.len());
     let streams = Streams::from_seed(5);
-    let build = |_| -> Box<dyn dzoa::admm::PrimalStep> { Box::new(inner) };
+    let build = |_| -> Box<dyn dzoa::primal::PrimalStep> { Box::new(inner) };
     let mut agents = agents_of(objectives, &ring(), admm, releases, &streams, build).unwrap();
     let status = simulate(&mut agents, observer);
     (agents, status)
@@ -215,7 +215,8 @@ fn under_a_guarantee_a_nan_counts_as_nothing_and_ends_nothing() {
     };
     let (admm, inner) = settings(30);
     let inner = ZerothOrder { inner_steps: 1, ..inner };
-    let (_, events) = plan_scalar(1.0, (10, 1), 40, 30, &target).unwrap();
+    let query = ScalarQuery { clip: 1.0, directions: 10, inner_steps: 1, samples: 40 };
+    let events = query.charges(30, &target).unwrap().events;
     let boxes: Vec<Arc<BlackBox>> = (0..3)
         .map(|_| {
             let known = samples.clone();

@@ -1,16 +1,15 @@
 //! What an attacker can make of releases: the score of `scalar` sees all of mu that the release
 //! shows, and the density of a perturbed objective's minimiser is right.
 
-use dzoa::admm::{PrimalStep, RoundContext};
-use dzoa::baselines::{Derivatives, Holder, Spec, objective_perturbation};
-use dzoa::lagrangian::Lagrangian;
+use dzoa::baselines::{
+    Baseline, Derivatives, ObjectivePerturbation, ObjectivePerturbationSettings, Party,
+};
 use dzoa::prelude::*;
+use dzoa::primal::{Lagrangian, PrimalStep, PrimalTask, RoundContext, Scalar, Workspace};
 use dzoa::privacy::audit::{Scores, separation};
 use dzoa::privacy::{Event, Ledger};
 use dzoa::problem::{Directions, Probe, Scratch};
-use dzoa::scalar::Scalar;
 use dzoa::streams::Purpose;
-use dzoa::zeroth_order::Workspace;
 use std::sync::Arc;
 
 const FEATURES: usize = 4;
@@ -82,7 +81,9 @@ impl Round {
             quadratic: 0.2,
         };
         let mut work = Workspace::default();
-        let done = self.steps[bit].update(&lagrangian, &START, receipt, &context, &mut work);
+        let (lagrangian, start) = (&lagrangian, &START);
+        let task = PrimalTask { lagrangian, start, receipt, context };
+        let done = self.steps[bit].update(task, &mut work);
         done.unwrap().release.to_vec()
     }
 
@@ -178,12 +179,11 @@ fn the_derivatives_of_a_perturbed_objective_are_those_of_its_values() {
     /// Central differences err by the square of the step, and by rounding over it.
     const STEP: f64 = 1e-4;
     let problem = problem(1.0, Regularizer::L2);
-    let graph = Graph::from_edges(vec!["a".into()], &[]).unwrap();
-    let settings = objective_perturbation::Settings { ridge: RIDGE };
-    let baseline = Spec::ObjectivePerturbation(settings).build(&problem, &graph);
-    let holder = Holder::new(&problem, 0);
+    let settings = ObjectivePerturbationSettings { ridge: RIDGE };
+    let baseline = ObjectivePerturbation::new(settings, &problem);
+    let party = Party::new(&baseline, &problem, 0);
     let value = |w: &[f64]| problem.value(w) + 0.5 * RIDGE * w.iter().map(|w| w * w).sum::<f64>();
-    let found = baseline.perturbed(1, &holder, &START).unwrap();
+    let found = baseline.perturbed(1, &party, &START).unwrap();
     let moved = |p: usize, by: f64| {
         let mut w = START.to_vec();
         w[p] += by;
@@ -192,7 +192,7 @@ fn the_derivatives_of_a_perturbed_objective_are_those_of_its_values() {
     for p in 0..FEATURES {
         let slope = (value(&moved(p, STEP)) - value(&moved(p, -STEP))) / (2.0 * STEP);
         assert!((found.gradient[p] - slope).abs() < 1e-7, "{p}: {slope}");
-        let gradient = |by: f64| baseline.perturbed(1, &holder, &moved(p, by)).unwrap().gradient;
+        let gradient = |by: f64| baseline.perturbed(1, &party, &moved(p, by)).unwrap().gradient;
         for (q, (up, down)) in gradient(STEP).iter().zip(gradient(-STEP)).enumerate() {
             let curvature = (up - down) / (2.0 * STEP);
             assert!((found.hessian[p * FEATURES + q] - curvature).abs() < 1e-7, "{p} {q}");

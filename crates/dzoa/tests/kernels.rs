@@ -1,9 +1,9 @@
-//! The vectorised paths give what the plain ones give, on every instruction set of this machine, and with any number of
-//! threads.
+//! The vectorised paths give what the plain ones give, on every instruction set of this machine,
+//! and with any number of threads.
 
 use dzoa::kernels::{Level, at};
-use dzoa::lagrangian::Lagrangian;
 use dzoa::prelude::*;
+use dzoa::primal::Lagrangian;
 use dzoa::problem::loss::{Batch, Targets};
 use dzoa::problem::{Directions, EmpiricalRisk, Probe, Scratch};
 use dzoa::streams::Purpose;
@@ -32,8 +32,8 @@ fn differences_of_a_batch_are_those_of_its_samples_on_every_level() {
     let samples = 37;
     for loss in losses() {
         for count in [1, 7, 8, 9, 16, 20, 30, 40] {
-            // From steps that vanish beside the fitted values to some that leave every exponential's range.
-            // Shifts that need a whole exponential, short ones, and none.
+            // From steps that vanish beside the fitted values to some that leave every
+            // exponential's range. Shifts that need a whole exponential, short ones, and none.
             let steps = [1e-300, 1e-14, 1e-6, 1e-3, 0.02, 1.0, 40.0, 4000.0];
             for (u1, u2) in [0.7, 0.05, 0.0].into_iter().flat_map(|u1| steps.map(|u2| (u1, u2))) {
                 let (mut fitted, products) = (values(1, samples), values(2, samples * 2 * count));
@@ -111,7 +111,8 @@ fn short_logistic_steps_keep_their_digits_at_every_margin() {
                 let mut out = [0.0; 8];
                 Logistic.differences(&batch, &mut out);
                 let expected = Logistic.difference(z + shift, step, y);
-                // The margin is rounded on both sides, by half a unit each: a relative error of the slope.
+                // The margin is rounded on both sides, by half a unit each: a relative error of the
+                // slope.
                 let allowed = (4.0 + 1.5 * (z + shift).abs()) * f64::EPSILON * expected.abs();
                 assert!((out[0] - expected).abs() <= allowed, "{z} {shift} {step}: {}", out[0]);
             }
@@ -125,7 +126,7 @@ fn tiles_of_rows_add_up_and_threads_change_no_bit() {
     for loss in losses() {
         let drawn = values(4, rows * features);
         let dense = Rows::dense(features, drawn.clone()).unwrap().into_unit_ball();
-        // The same few values again and again: many rows share sums.
+        // A few values again and again: many rows share sums.
         let levels = drawn.iter().map(|value| 0.05 * value.round()).collect();
         let repeated = Rows::dense(features, levels).unwrap().to_sparse();
         for stored in [dense.to_sparse(), dense, repeated] {
@@ -179,7 +180,8 @@ fn the_quotients_of_f_k_are_differences_of_its_values_in_every_shape() {
             Regularizer::None,
         ]
     };
-    // Few and many columns and directions: the Gram form as a loop, as a library's product, and not at all (rows = 3).
+    // Few and many columns and directions: the Gram form as a loop, as a library's product, and not
+    // at all (rows = 3).
     for (features, rows) in [(3, 40), (5, 40), (9, 40), (10, 20), (23, 40), (30, 40), (10, 3)] {
         for count in [1, 7, 8, 9, 30, 32, 45] {
             for regularizer in regularizers(features) {
@@ -222,7 +224,8 @@ fn the_quotients_of_f_k_are_differences_of_its_values_in_every_shape() {
                         let expected = (there - here) / u2;
                         assert!(
                             (out - expected).abs() <= 1e-13 * (1.0 + here.abs() + there.abs()) / u2,
-                            "{regularizer:?} P = {features} J = {count} {level:?}: {out} against {expected}"
+                            "{regularizer:?} P = {features} J = {count} {level:?}: {out} against \
+                             {expected}"
                         );
                     }
                 }

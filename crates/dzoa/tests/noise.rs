@@ -1,4 +1,4 @@
-//! The added noise of two rounds, two agents and two runs is independent, and as large as promised.
+//! The added noise of two rounds, two agents and two runs is independent, and as large as it was charged.
 
 use dzoa::privacy::{Event, Ledger, Private};
 use dzoa::streams::Streams;

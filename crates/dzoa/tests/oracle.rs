@@ -1,10 +1,9 @@
 //! The algorithm against numbers computed independently with numpy (tests/oracle/*.json).
 
-use dzoa::lagrangian::Lagrangian;
 use dzoa::prelude::*;
+use dzoa::primal::{Lagrangian, Workspace, gradient};
 use dzoa::problem::regularizer::Penalty;
 use dzoa::problem::{Directions, EmpiricalRisk, Probe, Scratch};
-use dzoa::zeroth_order::{Workspace, gradient};
 use serde::Deserialize;
 use std::sync::Arc;
 
@@ -185,7 +184,7 @@ fn exact_admm_follows_the_oracle_round_by_round_and_the_reference_finds_its_opti
             if let Some(expected) = case.primal_after_round.get(&view.round.to_string()) {
                 compared += 1;
                 for (k, expected) in expected.iter().enumerate() {
-                    let difference = largest_difference(view.fleet.release(k), expected);
+                    let difference = largest_difference(view.simulation.release(k), expected);
                     assert!(
                         difference <= EXACT,
                         "{} scale, round {}: {difference:e}",

@@ -1,10 +1,11 @@
-//! The options that make fewer values do: what they promise about the estimate's mean and variance, in closed form.
+//! The options that make fewer values do: what holds for the estimate's mean and variance,
+//! in closed form.
 
 use dzoa::kernels::normals::Normals;
 use dzoa::prelude::*;
+use dzoa::primal::{Workspace, ZerothOrder};
 use dzoa::problem::{Directions, Objective, Probe, Scratch};
 use dzoa::streams::Purpose;
-use dzoa::zeroth_order::{Workspace, ZerothOrder};
 
 /// `h/2 ||b||^2 + slope' b`: a gradient that is known, and a curvature that is the same everywhere.
 struct Bowl {
@@ -121,7 +122,8 @@ fn the_estimate_keeps_its_mean_and_loses_the_variance_that_the_options_promise()
         let g: f64 =
             point.iter().zip(&bowl.slope).map(|(b, s): (&f64, &f64)| (2.0 * b + s).powi(2)).sum();
         let u2 = plain.smoothing_at(1, features).1 * u1;
-        // E ||(g'nu) nu - g||^2 = (P + 1) ||g||^2; nu1 adds (u1 h)^2 P (P + 2); u2 adds (u2 h/2)^2 E ||nu||^6.
+        // E ||(g'nu) nu - g||^2 = (P + 1) ||g||^2; nu1 adds (u1 h)^2 P (P + 2); u2 adds (u2 h/2)^2
+        // E ||nu||^6.
         let smoothing = (u1 * bowl.curvature).powi(2) * p * (p + 2.0);
         let ends = (u2 * bowl.curvature / 2.0).powi(2) * p * (p + 2.0) * (p + 4.0);
         let expected = [

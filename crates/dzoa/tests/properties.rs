@@ -1,8 +1,7 @@
 //! Properties that hold for every loss, regulariser and network.
 
-use dzoa::admm::RoundContext;
-use dzoa::lagrangian::Lagrangian;
 use dzoa::prelude::*;
+use dzoa::primal::{Lagrangian, RoundContext};
 use dzoa::problem::regularizer::Penalty;
 use dzoa::problem::{Closed, Directions, EmpiricalRisk, Probe, Scratch};
 use dzoa::streams::{Purpose, fill_normal};
@@ -57,21 +56,39 @@ proptest! {
             let (there, here) = (loss.value(z + step, y), loss.value(z, y));
             // z + step rounds, and both values round: that, and no more, may separate the two.
             let slope = loss.slope(z + step, y).abs().max(loss.slope(z, y).abs()).max(1.0);
-            let rounding = 8.0 * f64::EPSILON * (there.abs() + here.abs() + slope * (z.abs() + y.abs() + step.abs()));
+            let rounding = 8.0
+                * f64::EPSILON
+                * (there.abs() + here.abs() + slope * (z.abs() + y.abs() + step.abs()));
             let difference = loss.difference(z, step, y);
-            prop_assert!((difference - (there - here)).abs() <= rounding, "{}: {difference} {}", loss.name(), there - here);
+            prop_assert!(
+                (difference - (there - here)).abs() <= rounding,
+                "{}: {difference} {}",
+                loss.name(),
+                there - here
+            );
         }
     }
 
     #[test]
-    fn tiny_loss_differences_keep_their_digits(z in -5.0..5.0f64, y in -2.0..2.0f64, h in 1e-14..1e-10f64) {
-        // Away from kinks the difference is slope times step; subtraction would have lost all digits.
+    fn tiny_loss_differences_keep_their_digits(
+        z in -5.0..5.0f64,
+        y in -2.0..2.0f64,
+        h in 1e-14..1e-10f64,
+    ) {
+        // Away from kinks the difference is slope times step; subtraction would have lost all
+        // digits.
         for loss in losses() {
             let y = target(&*loss, y);
             let kinks = [y, y - 0.7, y + 0.7, 1.0 / y];
-            if kinks.iter().any(|kink| (z - kink).abs() < 1e-3) { continue; }
+            if kinks.iter().any(|kink| (z - kink).abs() < 1e-3) {
+                continue;
+            }
             let (difference, expected) = (loss.difference(z, h, y), loss.slope(z, y) * h);
-            prop_assert!((difference - expected).abs() <= 1e-6 * expected.abs() + 1e-24, "{} {difference} {expected}", loss.name());
+            prop_assert!(
+                (difference - expected).abs() <= 1e-6 * expected.abs() + 1e-24,
+                "{} {difference} {expected}",
+                loss.name()
+            );
         }
     }
 
@@ -86,12 +103,20 @@ proptest! {
             let gap = loss.fenchel_gap(z, a, y);
             // By convexity it is the Bregman distance loss(z) - loss(other) - a (z - other).
             let bregman = loss.value(z, y) - loss.value(other, y) - a * (z - other);
-            prop_assert!(gap >= 0.0 && (gap - bregman).abs() <= 1e-12 * (1.0 + z * z + other * other), "{}: {gap} {bregman}", loss.name());
+            prop_assert!(
+                gap >= 0.0 && (gap - bregman).abs() <= 1e-12 * (1.0 + z * z + other * other),
+                "{}: {gap} {bregman}",
+                loss.name()
+            );
         }
     }
 
     #[test]
-    fn a_gap_is_never_hidden_by_underflow(z in -800.0..800.0f64, other in -800.0..800.0f64, y in -3.0..3.0f64) {
+    fn a_gap_is_never_hidden_by_underflow(
+        z in -800.0..800.0f64,
+        other in -800.0..800.0f64,
+        y in -3.0..3.0f64,
+    ) {
         // A certificate of zero for a point that is far away would break a guarantee.
         for loss in losses() {
             let y = target(&*loss, y);
@@ -99,12 +124,20 @@ proptest! {
             let gap = loss.fenchel_gap(z, a, y);
             let bregman = loss.value(z, y) - loss.value(other, y) - a * (z - other);
             let rounding = 1e-12 * (1.0 + z.abs() + other.abs()).powi(2);
-            prop_assert!(gap >= bregman - rounding && gap <= bregman + rounding, "{}: {gap} {bregman}", loss.name());
+            prop_assert!(
+                gap >= bregman - rounding && gap <= bregman + rounding,
+                "{}: {gap} {bregman}",
+                loss.name()
+            );
         }
     }
 
     #[test]
-    fn the_dual_step_solves_its_equation(w in -8.0..8.0f64, kappa in 1e-3..50.0f64, y in -3.0..3.0f64) {
+    fn the_dual_step_solves_its_equation(
+        w in -8.0..8.0f64,
+        kappa in 1e-3..50.0f64,
+        y in -3.0..3.0f64,
+    ) {
         for loss in losses() {
             let y = target(&*loss, y);
             let a = loss.dual_prox(w, kappa, y);
@@ -113,43 +146,75 @@ proptest! {
             // From the slope of any last step, near or far.
             for last in [loss.slope(w, y), loss.slope(-3.0 * w, y), a, 0.0] {
                 let next = loss.next_dual(w - kappa * last, last, kappa, y);
-                prop_assert!(loss.fenchel_gap(w - kappa * next, next, y) <= 1e-12, "{}", loss.name());
+                prop_assert!(
+                    loss.fenchel_gap(w - kappa * next, next, y) <= 1e-12,
+                    "{}",
+                    loss.name()
+                );
             }
         }
     }
 
     #[test]
     fn a_regulariser_quotient_is_the_difference_of_two_values(
-        b in prop::collection::vec(-2.0..2.0f64, P), seed in 0u64..1000, u2 in 1e-6..0.5f64, penalized in 5usize..=5,
+        b in prop::collection::vec(-2.0..2.0f64, P),
+        seed in 0u64..1000,
+        u2 in 1e-6..0.5f64,
+        penalized in 5usize..=5,
     ) {
         let mut directions = Directions::default();
         directions.resize(P, 4);
-        fill_normal(&mut Streams::from_seed(seed).rng(Purpose::Directions, "", 0), directions.values_mut());
+        fill_normal(
+            &mut Streams::from_seed(seed).rng(Purpose::Directions, "", 0),
+            directions.values_mut(),
+        );
         for regularizer in regularizers() {
             let penalty = Penalty { regularizer, weight: 0.7, penalized };
             let probe = Probe { point: &b, u1: 0.3, u2, directions: &directions };
             let mut out = vec![0.0; 4];
-            Closed { penalty: &penalty, linear: &[0.0; P], quadratic: 0.0 }.add_quotients(&probe, &mut out);
+            Closed { penalty: &penalty, linear: &[0.0; P], quadratic: 0.0 }
+                .add_quotients(&probe, &mut out);
             for (j, quotient) in out.iter().enumerate() {
                 let at = |u2: f64| -> Vec<f64> {
-                    (0..P).map(|p| { let (n1, n2) = directions.feature(p); b[p] + 0.3 * n1[j] + u2 * n2[j] }).collect()
+                    (0..P)
+                        .map(|p| {
+                            let (n1, n2) = directions.feature(p);
+                            b[p] + 0.3 * n1[j] + u2 * n2[j]
+                        })
+                        .collect()
                 };
                 let (there, here) = (penalty.value(&at(u2)), penalty.value(&at(0.0)));
-                prop_assert!((quotient * u2 - (there - here)).abs() <= 64.0 * f64::EPSILON * (1.0 + there + here), "{:?}", penalty.regularizer);
+                prop_assert!(
+                    (quotient * u2 - (there - here)).abs()
+                        <= 64.0 * f64::EPSILON * (1.0 + there + here),
+                    "{:?}",
+                    penalty.regularizer
+                );
             }
         }
     }
 
     #[test]
-    fn the_prox_is_the_minimiser(v in prop::collection::vec(-3.0..3.0f64, P), other in prop::collection::vec(-3.0..3.0f64, P), scale in 0.01..3.0f64) {
+    fn the_prox_is_the_minimiser(
+        v in prop::collection::vec(-3.0..3.0f64, P),
+        other in prop::collection::vec(-3.0..3.0f64, P),
+        scale in 0.01..3.0f64,
+    ) {
         for regularizer in regularizers() {
             let penalty = Penalty { regularizer, weight: 0.8, penalized: P };
-            let cost = |b: &[f64]| scale * penalty.value(b) + 0.5 * b.iter().zip(&v).map(|(b, v)| (b - v) * (b - v)).sum::<f64>();
+            let cost = |b: &[f64]| {
+                scale * penalty.value(b)
+                    + 0.5 * b.iter().zip(&v).map(|(b, v)| (b - v) * (b - v)).sum::<f64>()
+            };
             let mut b = v.clone();
             penalty.prox(&mut b, scale);
             // 1-strong convexity: any other point costs at least half its squared distance more.
             let distance: f64 = b.iter().zip(&other).map(|(a, b)| (a - b) * (a - b)).sum();
-            prop_assert!(cost(&other) >= cost(&b) + 0.5 * distance - 1e-12, "{:?}", penalty.regularizer);
+            prop_assert!(
+                cost(&other) >= cost(&b) + 0.5 * distance - 1e-12,
+                "{:?}",
+                penalty.regularizer
+            );
         }
     }
 
@@ -158,7 +223,11 @@ proptest! {
         let mut rng = Streams::from_seed(seed).rng(Purpose::Data, "", 0);
         let mut values = vec![0.0; 7 * P];
         fill_normal(&mut rng, &mut values);
-        values.iter_mut().for_each(|v| if v.abs() < keep { *v = 0.0 });
+        values.iter_mut().for_each(|v| {
+            if v.abs() < keep {
+                *v = 0.0
+            }
+        });
         let dense = Rows::dense(P, values).unwrap();
         let sparse = dense.to_sparse();
         prop_assert!(sparse.is_sparse() && sparse.stored() <= dense.stored());
@@ -169,9 +238,14 @@ proptest! {
         let b = [0.1, -0.2, 0.3, 0.0, 1.0];
         let probe = Probe { point: &b, u1: 0.5, u2: 0.01, directions: &directions };
         for loss in losses() {
-            let targets: Vec<f64> = (0..7).map(|i| target(&*loss, (i as f64 - 3.0) * 0.5)).collect();
+            let targets: Vec<f64> =
+                (0..7).map(|i| target(&*loss, (i as f64 - 3.0) * 0.5)).collect();
             let ask = |rows: Rows| {
-                let risk = EmpiricalRisk { samples: Arc::new(Samples::new(rows, targets.clone()).unwrap()), loss: loss.clone(), weight: 0.2 };
+                let risk = EmpiricalRisk {
+                    samples: Arc::new(Samples::new(rows, targets.clone()).unwrap()),
+                    loss: loss.clone(),
+                    weight: 0.2,
+                };
                 let mut out = vec![0.0; 3];
                 risk.quotients(&probe, &mut Scratch::default(), &mut out);
                 (out, risk.value(&b))
@@ -253,8 +327,8 @@ fn the_exact_step_is_certified_for_every_loss_and_regulariser() {
 
 #[test]
 fn duals_of_a_far_away_round_do_not_certify_a_wrong_point() {
-    // All rows alike; the linear part throws the minimiser from 0 to 60 and back. The duals of the round
-    // at 60 are tiny, and must not pass for those of the last round.
+    // All rows alike; the linear part throws the minimiser from 0 to 60 and back. The duals of the
+    // round at 60 are tiny, and must not pass for those of the last round.
     let rows = Rows::dense(1, vec![1.0; 200]).unwrap();
     let samples = Arc::new(Samples::new(rows, vec![1.0; 200]).unwrap());
     let risk = EmpiricalRisk { samples, loss: Arc::new(Logistic), weight: 1.0 / 200.0 };
@@ -316,7 +390,7 @@ fn run(problem: &Problem, graph: &Graph, rounds: u64, seed: u64) -> Vec<Agent> {
         graph,
         settings,
         &inner,
-        dzoa::simulate::Releases::all(dzoa::privacy::Event::Unprotected, graph.len()),
+        dzoa::run::Releases::all(dzoa::privacy::Event::Unprotected, graph.len()),
         &Streams::from_seed(seed),
     )
     .unwrap();
@@ -382,16 +456,16 @@ fn a_black_box_reaches_what_the_known_loss_reaches_and_says_that_it_raised_the_s
     let inner =
         ZerothOrder { inner_steps: 400, directions: 10, alpha0_times_r: 1.0, ..Default::default() };
     let solve = |objective: &LocalObjective| {
-        use dzoa::admm::PrimalStep;
+        use dzoa::primal::{PrimalStep, PrimalTask};
         let lagrangian = Lagrangian { objective, linear: vec![0.1; P], quadratic: 0.5 };
         let streams = Streams::from_seed(1);
         let context = RoundContext { agent: "a", round: 1, streams: &streams };
         let mut step = inner;
         let query = dzoa::privacy::Event::Unprotected.query(1);
         let receipt = dzoa::privacy::Ledger::default().charge(query).unwrap();
-        let primal = step
-            .update(&lagrangian, &[0.0; P], receipt, &context, &mut Default::default())
-            .unwrap();
+        let (lagrangian, start) = (&lagrangian, &[0.0; P]);
+        let task = PrimalTask { lagrangian, start, receipt, context };
+        let primal = step.update(task, &mut Default::default()).unwrap();
         (primal.release.to_vec(), primal.step_raised)
     };
     let ((black, raised), (white, exact)) = (solve(&opaque), solve(&transparent));

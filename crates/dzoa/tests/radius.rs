@@ -2,18 +2,16 @@
 //! sends lies in a public ball, and within that ball every solve ends with a distance that is true.
 
 use dzoa::agent::{Average, Input, LARGEST_NORM, Output as Asked, ProtocolError};
-use dzoa::exact::least_distance;
-use dzoa::lagrangian::Lagrangian;
-use dzoa::mechanism::{NoGuarantee, Target, plan_output, radius};
-use dzoa::output::Output;
+use dzoa::guarantee::{NoGuarantee, Target, radius};
+use dzoa::plan::OutputQuery;
 use dzoa::prelude::*;
+use dzoa::primal::{Certified, Lagrangian, SampleWeights, Workspace, least_distance};
 use dzoa::privacy::Event;
 use dzoa::privacy::ball::norm;
 use dzoa::privacy::calibrate::Schedule;
 use dzoa::problem::EmpiricalRisk;
 use dzoa::problem::regularizer::Penalty;
-use dzoa::simulate::{Releases, agents};
-use dzoa::zeroth_order::Workspace;
+use dzoa::run::{Releases, agents};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -202,7 +200,8 @@ fn far_out(loss: &Arc<dyn Loss>) -> f64 {
 
 fn tau(loss: &Arc<dyn Loss>, count: usize) -> f64 {
     let weight = 1.0 / count as f64;
-    least_distance(loss.lipschitz().unwrap(), (weight, 1.0), Q, 2.0 * far_out(loss))
+    let weights = SampleWeights { sample: weight, total: 1.0 };
+    least_distance(loss.lipschitz().unwrap(), weights, Q, 2.0 * far_out(loss))
 }
 
 /// Checks every loss and penalty around one centre, at a share of the radius.
@@ -299,12 +298,14 @@ fn attacked(last: f64, loss: Arc<dyn Loss>) -> (Agent, f64) {
         schedule: Schedule::Constant,
         rows_per_person: 1,
     };
-    let plan = plan_output(&problem, 0, (0.05, 2), 3, None, &target).unwrap();
+    let (k, rho, neighbourhood, rounds) = (0, 0.05, 2, 3);
+    let query = OutputQuery { problem: &problem, k, rho, neighbourhood, rounds };
+    let plan = query.charges(None, &target).unwrap();
     let releases =
         Releases { events: vec![plan.events; 2], ledgers: vec![], average: Average::None };
     let settings = Admm { rho: 0.05, rounds: 3, ..Admm::default() };
     let mut all = agents(&problem, &graph, settings, releases, &Streams::from_seed(1), |k| {
-        Box::new(Output::new(None, problem.risk(k), plan.tau, plan.radius))
+        Box::new(Certified::output(None, problem.risk(k), plan.tau, plan.radius))
     })
     .unwrap();
     (all.swap_remove(0), plan.radius)
@@ -375,14 +376,14 @@ fn a_release_beyond_the_radius_is_moved_and_both_ends_use_what_was_sent() {
     let settings = Admm { rho: 0.5, rounds: 10, ..Admm::default() };
     let build = |radius: f64| {
         agents(&problem, &graph, settings, releases.clone(), &Streams::from_seed(4), |k| {
-            Box::new(Output::new(None, problem.risk(k), 1e-4, radius))
+            Box::new(Certified::output(None, problem.risk(k), 1e-4, radius))
         })
         .unwrap()
     };
     let mut inside = build(1.0);
     let mut longest: f64 = 0.0;
     let status = simulate(&mut inside, &mut |view: &RoundView<'_>| {
-        for agent in view.fleet.agents() {
+        for agent in view.simulation.agents() {
             longest = longest.max(norm(agent.beta()));
         }
         std::ops::ControlFlow::Continue(())
@@ -422,7 +423,11 @@ fn whether_a_tolerance_can_be_certified_is_decided_before_any_row_is_seen() {
             agents: vec![samples],
         }
     };
-    let plan = |sign, tau| plan_output(&problem(sign), 0, (0.1, 1), 10, Some(tau), &target);
+    let plan = |sign, tau| {
+        let (problem, k, rho) = (&problem(sign), 0, 0.1);
+        let query = OutputQuery { problem, k, rho, neighbourhood: 1, rounds: 10 };
+        query.charges(Some(tau), &target)
+    };
     let Err(NoGuarantee::Tolerance { least, .. }) = plan(1.0, 1e-9) else { panic!("1e-9") };
     for sign in [1.0, -1.0] {
         assert!(plan(sign, least).is_ok());

@@ -1,15 +1,13 @@
 //! No claimed sensitivity is smaller than the largest move that an adversary's rows find.
 
-use dzoa::baselines::{
-    Spec, dp_admm, dp_gd, dvp, m_admm, objective_perturbation, p_admm, projected_gradient, ps_admm,
-    pvp, r_admm,
-};
-use dzoa::mechanism::{NoGuarantee, Target, plan_output, plan_scalar};
+use dzoa::baselines::{Baseline, Making, Options, entry};
+use dzoa::guarantee::{NoGuarantee, Target};
+use dzoa::plan::{OutputQuery, ScalarQuery};
 use dzoa::prelude::*;
+use dzoa::primal::Scalar;
 use dzoa::privacy::Event;
 use dzoa::privacy::calibrate::Schedule;
 use dzoa::problem::loss::Targets;
-use dzoa::scalar::Scalar;
 use dzoa::streams::{Purpose, fill_normal};
 use dzoa::worst_case::{Attacked, LargestMove, of_baseline, of_output, of_scalar};
 use proptest::prelude::*;
@@ -105,39 +103,30 @@ impl Case {
         }
     }
 
-    fn spec(&self) -> Spec {
-        let admm = Admm { rho: self.rho, self_loop: self.self_loop, ..Admm::default() };
-        let clip = self.clip;
-        match self.name {
-            "dp-admm" => Spec::DpAdmm(dp_admm::Settings {
-                rho: self.rho,
-                step: 0.5,
-                decay: 0.5,
-                clip,
-                nominal: None,
-            }),
-            "dp-gd" => Spec::DpGd(dp_gd::Settings { step: 0.5, clip }),
-            "ps-admm" => Spec::PsAdmm(ps_admm::Settings {
-                admm,
-                step: 0.5,
-                decay: 0.1,
-                batch: self.batch,
-                clip,
-            }),
-            "projected-gradient" => Spec::ProjectedGradient(projected_gradient::Settings {
-                step: 0.5,
-                step_decay: 0.9,
-                noise_decay: 0.95,
-                radius: 10.0,
-                clip,
-            }),
-            "pvp" => Spec::Pvp(pvp::Settings { admm }),
-            "p-admm" => Spec::PAdmm(p_admm::Settings { admm, decay: 0.97 }),
-            "dvp" => Spec::Dvp(dvp::Settings { admm }),
-            "m-admm" => Spec::MAdmm(m_admm::Settings { admm, growth: 1.2 }),
-            "r-admm" => Spec::RAdmm(r_admm::Settings { admm, proximity: None }),
-            _ => Spec::ObjectivePerturbation(objective_perturbation::Settings { ridge: 2.0 }),
+    /// The algorithm of that name, with options that this case may have.
+    fn baseline(&self, problem: &Problem, graph: &Graph) -> Box<dyn Baseline> {
+        let entry = entry(self.name).unwrap();
+        let own: &[(&str, f64)] = match self.name {
+            "dp-admm" => &[("step", 0.5), ("decay", 0.5)],
+            "dp-gd" => &[("step", 0.5)],
+            "ps-admm" => &[("step", 0.5), ("decay", 0.1)],
+            "projected-gradient" => {
+                &[("step", 0.5), ("step_decay", 0.9), ("noise_decay", 0.95), ("radius", 10.0)]
+            }
+            "p-admm" => &[("decay", 0.97)],
+            "m-admm" => &[("growth", 1.2)],
+            "objective-perturbation" => &[("ridge", 2.0)],
+            _ => &[],
+        };
+        let mut options = Options::default();
+        own.iter().for_each(|&(key, value)| options.set(key, value));
+        let case = [("clip", self.clip), ("batch", self.batch.map(|batch| batch as f64))];
+        for (key, value) in case.into_iter().filter(|(key, _)| entry.reads(key)) {
+            value.into_iter().for_each(|value| options.set(key, value));
         }
+        let admm = Admm { rho: self.rho, self_loop: self.self_loop, ..Admm::default() };
+        let (options, target, nominal) = (&options, None, None);
+        (entry.build)(&Making { options, admm, problem, graph, target, nominal })
     }
 
     /// The largest move, where the claim is made at all.
@@ -152,20 +141,23 @@ impl Case {
         let inner = ZerothOrder { inner_steps: 20, directions: 8, ..ZerothOrder::default() };
         match self.name {
             "output" => {
-                let plan = plan_output(&problem, k, (self.rho, near), ROUNDS, None, &target)?;
+                let (rho, problem) = (self.rho, &problem);
+                let query = OutputQuery { problem, k, rho, neighbourhood: near, rounds: ROUNDS };
+                let plan = query.charges(None, &target)?;
                 let inner = self.inner_loop.then_some(inner);
                 let quadratic = self.rho * near as f64;
                 Ok(of_output(&attacked, &plan.events[0], quadratic, inner, plan.tau))
             }
             "scalar" => {
                 let clip = self.clip.unwrap_or(1.0);
-                let looks = (inner.directions, 1);
-                let (_, events) = plan_scalar(clip, looks, self.samples, ROUNDS, &target)?;
+                let (directions, samples) = (inner.directions, self.samples);
+                let query = ScalarQuery { clip, directions, inner_steps: 1, samples };
+                let events = query.charges(ROUNDS, &target)?.events;
                 let scalar = Scalar { inner, clip, samples: Arc::new(problem.risk(k)) };
                 Ok(of_scalar(&attacked, &events[0], &scalar))
             }
             _ => {
-                let fresh = || self.spec().build(&problem, &graph);
+                let fresh = || self.baseline(&problem, &graph);
                 let events = fresh().events(&problem, k, ROUNDS, &target)?;
                 Ok(of_baseline(&attacked, &events, ROUNDS, fresh))
             }
@@ -264,7 +256,7 @@ fn a_clip_above_the_loss_own_bound_is_the_sensitivity_where_nothing_bounds_the_r
         println!("{name}: {found:?} in {:?}", begun.elapsed());
         assert!(found.holds(), "{name}: {found:?}");
         assert!(found.moved >= 0.8 * found.claimed, "{name}: {found:?}");
-        // The same rows in the unit ball need the loss's own bound only: five times less.
+        // These rows in the unit ball need the loss's own bound only: five times less.
         let inside = Case { clip: Some(5.0), ..Case::plain(name) }.audit().unwrap().unwrap();
         assert!((found.claimed / inside.claimed - 5.0).abs() < 1e-6, "{name}: {inside:?}");
         // And without a clip there is nothing to claim.
@@ -292,7 +284,7 @@ fn a_claim_that_is_too_small_is_refuted() {
     let graph = Graph::from_edges(vec!["a".into(), "b".into(), "c".into()], &[(0, 1), (1, 2)]);
     let graph = graph.unwrap();
     let attacked = Attacked { problem: &problem, k: 0, rows_per_person: 1 };
-    let fresh = || case.spec().build(&problem, &graph);
+    let fresh = || case.baseline(&problem, &graph);
     let honest = 2.0 / case.samples as f64;
     for (claimed, holds) in [(honest * 1.01, true), (honest * 0.9, false)] {
         let event = Event::discrete_gaussian(claimed, 1.0, case.features, 1);
@@ -301,7 +293,7 @@ fn a_claim_that_is_too_small_is_refuted() {
     }
     // The Hessian's part of an objective perturbation, with a gradient's part that holds anyhow.
     let dvp = Case::plain("dvp");
-    let fresh = || dvp.spec().build(&problem, &graph);
+    let fresh = || dvp.baseline(&problem, &graph);
     // One row of curvature 1/4 in F_k, which is 2 rho |N_k|-strongly convex without it.
     let strong = 2.0 * dvp.rho * 2.0 + 0.05 / 3.0;
     let honest = (0.25 / case.samples as f64 / strong).ln_1p();

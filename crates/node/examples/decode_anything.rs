@@ -2,8 +2,11 @@
 //!
 //!     cargo build --release --workspace --examples && target/release/examples/decode_anything
 
+#[path = "../tests/common/mod.rs"]
+mod common;
+
 use dzoa::privacy::Seen;
-use dzoa_node::wire::{Body, Frame, longest};
+use dzoa_node::wire::{Frame, longest};
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
 
@@ -11,7 +14,7 @@ const CASES: u64 = 10_000_000;
 
 fn main() {
     let mut rng = StdRng::seed_from_u64(1);
-    let body = Body::Vector { round: 1, values: vec![1.0; 3].into() };
+    let body = common::said(1, vec![1.0; 3]);
     let ledger = Seen { ledger: [2; 16].into(), entries: 1, head: [0; 32].into() };
     let honest = Frame {
         network: [7; 32],

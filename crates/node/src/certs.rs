@@ -1,7 +1,8 @@
 //! A private certificate authority, and one certificate per agent.
 //!
-//! An agent's certificate carries its name as the common name (what access control goes by), the host of its
-//! address as the alternative name (what whoever dials it checks), and serves as server and as client.
+//! An agent's certificate carries its name as the common name (what access control goes by), the
+//! host of its address as the alternative name (what whoever dials it checks), and serves as server
+//! and as client.
 
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
@@ -77,7 +78,7 @@ impl CertFiles {
         }
         let path = self.certificate.clone();
         let bad = |why: String| CertError::File { path: path.clone(), why };
-        let (common, expiry) = holder(&self.certificate_der()?).map_err(bad)?;
+        let (common, expiry) = subject(&self.certificate_der()?).map_err(bad)?;
         if common != name {
             return Err(bad(format!("is the certificate of `{common}`, not of `{name}`")));
         }
@@ -114,7 +115,7 @@ fn der(path: &Path) -> Result<Vec<u8>, CertError> {
 }
 
 /// Whose certificate it is, and when it ends.
-pub(crate) fn holder(der: &[u8]) -> Result<(String, Expiry), String> {
+pub(crate) fn subject(der: &[u8]) -> Result<(String, Expiry), String> {
     let (_, certificate) = x509_parser::parse_x509_certificate(der)
         .map_err(|error| format!("not a certificate: {error}"))?;
     let common = certificate.subject().iter_common_name().next();
@@ -192,7 +193,8 @@ impl Authority {
         write(&dir.join("ca.key"), &self.key, true)
     }
 
-    /// A certificate for an agent at a host, valid for a while from now; from before now, if negative.
+    /// A certificate for an agent at a host, valid for a while from now; from before now, if
+    /// negative.
     pub fn issue(&self, name: &str, host: &str, valid: Duration) -> Result<Identity, CertError> {
         let make =
             |error: rcgen::Error| CertError::Make { name: name.into(), why: error.to_string() };

@@ -9,10 +9,10 @@ const LONGEST_WAIT: Duration = Duration::from_millis(100);
 
 /// Why [`drive`] came back.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Outcome {
+pub enum DriveEnd {
     /// It is over.
     Ended(End),
-    /// It was asked to stop, after everything was kept: a second start goes on from here.
+    /// It was asked to stop, after everything was persisted: a second start goes on from here.
     Asked,
 }
 
@@ -41,15 +41,15 @@ pub fn drive(
     transport: &mut dyn Transport,
     watch: &mut dyn FnMut(&mut Node, Duration),
     asked: &dyn Fn() -> bool,
-) -> Result<Outcome, NodeError> {
+) -> Result<DriveEnd, NodeError> {
     step(node, transport)?;
     loop {
         watch(node, transport.now());
         if let Some(end) = node.end() {
-            return Ok(Outcome::Ended(end.clone()));
+            return Ok(DriveEnd::Ended(end.clone()));
         }
         if asked() {
-            return Ok(Outcome::Asked);
+            return Ok(DriveEnd::Asked);
         }
         let wait = node.wake().saturating_sub(transport.now()).min(LONGEST_WAIT);
         if let Some((from, frame)) = transport.receive(wait) {

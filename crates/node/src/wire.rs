@@ -4,12 +4,11 @@
 //! "dzoa" | format (1 byte) | postcard of Frame | CRC-32 of everything before it (4 bytes)
 //! ```
 //!
-//! Every frame says which network file and which program its sender has, so that two agents that differ find
-//! out at the first word. Whoever sent it is known from the transport (certificate and key); the names in
-//! the frame must agree with that.
+//! Every frame says which network file and which program its sender has, so that two agents that
+//! differ find out at the first word. Whoever sent it is known from the transport (certificate and
+//! key); the names in the frame must agree with that.
 
 use crate::journal::Durable;
-use dzoa::agent::Envelope;
 use dzoa::privacy::Seen;
 use dzoa::privacy::packed::{pack, unpack};
 use serde::{Deserialize, Serialize};
@@ -37,7 +36,7 @@ pub struct Frame<B = Body> {
     pub from: String,
     /// The receiver's name.
     pub to: String,
-    /// The sender's round: everything before it is safely kept by the sender.
+    /// The sender's round: everything before it is durable at the sender.
     pub round: u64,
     /// The first vector of the receiver's that the sender misses.
     pub needs: u64,
@@ -47,7 +46,8 @@ pub struct Frame<B = Body> {
     pub session: u64,
     /// Counts the frames of that process.
     pub number: u64,
-    /// The receiver's, as the sender last heard it: what says it was said to the process that is there now.
+    /// The receiver's, as the sender last heard it: what says it was said to the process that is
+    /// there now.
     pub echo: u64,
     /// How far the sender's ledger is.
     pub ledger: Seen,
@@ -57,31 +57,120 @@ pub struct Frame<B = Body> {
     pub body: B,
 }
 
-/// What is said.
+/// What this agent says. Opaque: a vector gets into it only as an [`Outgoing`].
+///
+/// ```
+/// use dzoa_node::wire::Body;
+/// let goodbye = Body::bye("the budget is spent");
+/// ```
+///
+/// ```compile_fail
+/// use dzoa_node::wire::Body;
+/// let forged = Body::Vector { round: 1, values: vec![1.0].into() };
+/// ```
 #[derive(Clone, Debug, PartialEq)]
-pub enum Body {
-    /// I am here.
+pub struct Body(Said);
+
+#[derive(Clone, Debug, PartialEq)]
+enum Said {
     Note,
+    Vector(Outgoing),
+    Bye { reason: String },
+    Left { round: u64 },
+}
+
+/// A vector that may leave: one that is durable here, and so a release that was charged, or an
+/// average of such releases.
+///
+/// ```
+/// use dzoa_node::{journal::Durable, wire::{Body, Outgoing}};
+/// fn said(vector: &Durable) -> Body {
+///     Body::vector(Outgoing::from(vector))
+/// }
+/// ```
+///
+/// Nothing else makes one:
+///
+/// ```compile_fail
+/// use dzoa_node::wire::Outgoing;
+/// let forged = Outgoing { round: 1, values: vec![1.0].into() };
+/// ```
+///
+/// A vector that was received cannot be sent on, either:
+///
+/// ```compile_fail
+/// use dzoa_node::wire::{Body, Frame, Received};
+/// fn forward(frame: Frame<Received>) -> Vec<u8> {
+///     frame.encode()
+/// }
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outgoing {
+    round: u64,
+    values: Arc<[f64]>,
+}
+
+impl From<&Durable> for Outgoing {
+    fn from(vector: &Durable) -> Self {
+        Self { round: vector.round, values: vector.message.values().clone() }
+    }
+}
+
+impl Outgoing {
+    /// Its round.
+    pub fn round(&self) -> u64 {
+        self.round
+    }
+}
+
+impl Body {
+    /// I am here.
+    pub fn note() -> Self {
+        Self(Said::Note)
+    }
+
     /// My vector of a round.
+    pub fn vector(vector: Outgoing) -> Self {
+        Self(Said::Vector(vector))
+    }
+
+    /// I go, and shall send nothing after this round. A long reason is cut off.
+    pub fn bye(reason: &str) -> Self {
+        Self(Said::Bye { reason: short(reason) })
+    }
+
+    /// I go on without you from this round on.
+    pub fn left(round: u64) -> Self {
+        Self(Said::Left { round })
+    }
+}
+
+/// What a neighbour said. Its vector is no release of ours: another type, on purpose.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Received {
+    /// It is there.
+    Note,
+    /// Its vector of a round.
     Vector {
         /// The round.
         round: u64,
         /// The values.
         values: Arc<[f64]>,
     },
-    /// I go, and shall send nothing after this round.
+    /// It goes, and will send nothing after this round.
     Bye {
         /// Why.
         reason: String,
     },
-    /// I go on without you from this round on.
+    /// It goes on without this agent.
     Left {
         /// The first round without.
         round: u64,
     },
 }
 
-/// [`Body`] up to the values, which are the last thing in a frame: eight bytes each, copied all at once.
+/// A body up to the values, which are the last thing in a frame: eight bytes each, copied all at
+/// once.
 #[derive(Serialize, Deserialize)]
 enum Head {
     Note,
@@ -127,26 +216,28 @@ impl Frame {
     /// The bytes.
     pub fn encode(self) -> Vec<u8> {
         let mut values = Arc::default();
-        let head = match &self.body {
-            Body::Note => Head::Note,
-            Body::Vector { round, values: given } => {
-                values = given.clone();
-                Head::Vector { round: *round, count: given.len() }
+        let head = self.map(|Body(said)| match said {
+            Said::Note => Head::Note,
+            Said::Vector(vector) => {
+                values = vector.values;
+                Head::Vector { round: vector.round, count: values.len() }
             }
-            Body::Bye { reason } => Head::Bye { reason: reason.clone() },
-            Body::Left { round } => Head::Left { round: *round },
-        };
+            Said::Bye { reason } => Head::Bye { reason },
+            Said::Left { round } => Head::Left { round },
+        });
         let mut bytes = Vec::with_capacity(AROUND + BESIDE_VECTOR + 8 * values.len());
         bytes.extend_from_slice(MAGIC);
         bytes.push(FORMAT);
-        let mut bytes =
-            postcard::to_extend(&self.with(head), bytes).expect("a frame is plain data");
+        let mut bytes = postcard::to_extend(&head, bytes).expect("a frame is plain data");
         bytes.extend_from_slice(&pack(&values));
         bytes.extend(crc32fast::hash(&bytes).to_le_bytes());
         bytes
     }
+}
 
-    /// A frame from bytes that may be anything. Never panics, and never allocates more than it was given.
+impl Frame<Received> {
+    /// A frame from bytes that may be anything. Never panics, and never allocates more than it was
+    /// given.
     pub fn decode(bytes: &[u8], limit: usize) -> Result<Self, DecodeError> {
         if bytes.len() > limit {
             return Err(DecodeError::TooLong { got: bytes.len(), limit });
@@ -168,26 +259,19 @@ impl Frame {
                 let length = count.checked_mul(8).ok_or(DecodeError::Malformed)?;
                 let (values, rest) = rest.split_at_checked(length).ok_or(DecodeError::Malformed)?;
                 let values = unpack(values).ok_or(DecodeError::Malformed)?;
-                (Body::Vector { round: *round, values }, rest)
+                (Received::Vector { round: *round, values }, rest)
             }
-            Head::Note => (Body::Note, rest),
-            Head::Bye { reason } => (Body::Bye { reason: reason.clone() }, rest),
-            Head::Left { round } => (Body::Left { round: *round }, rest),
+            Head::Note => (Received::Note, rest),
+            Head::Bye { reason } => (Received::Bye { reason: reason.clone() }, rest),
+            Head::Left { round } => (Received::Left { round: *round }, rest),
         };
-        if rest.is_empty() { Ok(head.with(body)) } else { Err(DecodeError::Malformed) }
-    }
-}
-
-impl Body {
-    /// The vector of an envelope: only of one that is durable at its sender.
-    pub fn vector(envelope: &Durable<Envelope>) -> Self {
-        Self::Vector { round: envelope.round, values: envelope.message.values().clone() }
+        if rest.is_empty() { Ok(head.map(|_| body)) } else { Err(DecodeError::Malformed) }
     }
 }
 
 impl<B> Frame<B> {
-    /// The same with another body.
-    fn with<C>(self, body: C) -> Frame<C> {
+    /// The frame with another body.
+    fn map<C>(self, change: impl FnOnce(B) -> C) -> Frame<C> {
         Frame {
             network: self.network,
             program: self.program,
@@ -201,13 +285,13 @@ impl<B> Frame<B> {
             echo: self.echo,
             ledger: self.ledger,
             yours: self.yours,
-            body,
+            body: change(self.body),
         }
     }
 }
 
 /// A reason short enough to be sent.
-pub fn short(reason: &str) -> String {
+fn short(reason: &str) -> String {
     let end = (0..=LONGEST_REASON.min(reason.len()))
         .rev()
         .find(|&end| reason.is_char_boundary(end))

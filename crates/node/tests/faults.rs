@@ -1,12 +1,11 @@
-//! Bad weather, crashes and damaged journals change nothing but the time a run takes.
+//! Bad faults, crashes and damaged journals change nothing but the time a run takes.
 
 mod common;
 
 use common::{K, ROUNDS, World, expected};
-use dzoa::trace::Status;
-use dzoa_node::memory::{Partition, Weather};
+use dzoa::Status;
 use dzoa_node::node::End;
-use dzoa_node::transport::Transport;
+use dzoa_node::transport::{Faults, Outage, Transport};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use std::time::Duration;
@@ -18,25 +17,25 @@ fn seconds(seconds: f64) -> Duration {
     Duration::from_secs_f64(seconds)
 }
 
-fn storm(rng: &mut StdRng) -> Weather {
-    let partitions = (0..rng.random_range(0..4))
+fn storm(rng: &mut StdRng) -> Faults {
+    let outages = (0..rng.random_range(0..4))
         .map(|_| {
             let from = rng.random_range(0.0..5.0);
             let until = Some(seconds(from + rng.random_range(0.1..20.0)));
             let side = (0..K).filter(|_| rng.random_bool(0.5)).collect();
-            Partition { from: seconds(from), until, side }
+            Outage { from: seconds(from), until, side }
         })
         .collect();
-    Weather { loss: 0.2, duplication: 0.2, delay: seconds(0.4), partitions }
+    Faults { loss: 0.2, duplication: 0.2, delay: seconds(0.4), outages }
 }
 
 #[test]
-fn a_thousand_schedules_with_loss_duplication_reordering_and_partitions_end_with_the_same_bits() {
+fn a_thousand_schedules_with_loss_duplication_reordering_and_outages_end_with_the_same_bits() {
     let expected = expected();
     let mut lost_anything = false;
     for seed in 0..1000 {
-        let weather = storm(&mut StdRng::seed_from_u64(seed));
-        let mut world = World::new(weather, seed);
+        let faults = storm(&mut StdRng::seed_from_u64(seed));
+        let mut world = World::new(faults, seed);
         world.start_all();
         world.run(LIMIT);
         for (k, end) in world.ends.iter().enumerate() {
@@ -47,18 +46,18 @@ fn a_thousand_schedules_with_loss_duplication_reordering_and_partitions_end_with
         }
         lost_anything |= world.vectors().len() < world.network.record().len();
     }
-    assert!(lost_anything, "the weather was fine");
+    assert!(lost_anything, "the faults was fine");
 }
 
 #[test]
 fn a_partition_that_never_heals_ends_with_a_status() {
     for seed in 0..50 {
         let mut rng = StdRng::seed_from_u64(seed);
-        let mut weather = storm(&mut rng);
+        let mut faults = storm(&mut rng);
         let from = seconds(rng.random_range(0.0..2.0));
         let side = vec![rng.random_range(0..K)];
-        weather.partitions.push(Partition { from, until: None, side: side.clone() });
-        let mut world = World::new(weather, seed);
+        faults.outages.push(Outage { from, until: None, side: side.clone() });
+        let mut world = World::new(faults, seed);
         world.start_all();
         world.run(LIMIT);
         let lost = world.ends.iter().flatten().filter(|(end, _)| {
@@ -84,8 +83,8 @@ fn agents_killed_at_any_moment_send_the_same_vectors_and_charge_once() {
                 let k = rng.random_range(0..K);
                 if let Some(mut node) = world.nodes[k].take() {
                     kills += 1;
-                    // Sometimes after it has computed and kept, before anything has left, and sometimes right
-                    // after that.
+                    // Sometimes after it has computed and persisted, before anything has left, and
+                    // sometimes right after that.
                     if rng.random_bool(0.5) {
                         let now = world.network.now();
                         node.work(|| now).unwrap();
@@ -138,7 +137,7 @@ fn a_journal_cut_at_any_byte_of_its_last_record_gives_the_same_vectors_and_charg
     let expected = expected();
     for records in [1, 2, 4, 9, 12] {
         // Run until the first agent has so many records, then the power fails.
-        let mut world = World::new(Weather::default(), 1);
+        let mut world = World::new(Faults::default(), 1);
         world.start_all();
         (0..K).for_each(|k| world.step(k));
         let length = loop {
@@ -159,7 +158,7 @@ fn a_journal_cut_at_any_byte_of_its_last_record_gives_the_same_vectors_and_charg
             world.ledgers.iter().map(|ledger| ledger.lock().unwrap().clone()).collect();
         let sent = world.vectors();
         for cut in before..=length {
-            let mut again = World::new(Weather::default(), 2);
+            let mut again = World::new(Faults::default(), 2);
             for k in 0..K {
                 *again.journals[k].0.lock().unwrap() = journals[k].clone();
                 *again.ledgers[k].lock().unwrap() = ledgers[k].clone();
@@ -184,7 +183,7 @@ fn a_journal_cut_at_any_byte_of_its_last_record_gives_the_same_vectors_and_charg
 
 #[test]
 fn a_journal_damaged_before_its_end_is_refused() {
-    let mut world = World::new(Weather::default(), 1);
+    let mut world = World::new(Faults::default(), 1);
     world.start_all();
     world.run(LIMIT);
     let whole = world.journals[0].0.lock().unwrap().clone();

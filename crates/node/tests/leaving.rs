@@ -1,5 +1,5 @@
-//! Neighbours that stay away or are late: go on without them, or with what is known of them, to the right
-//! optimum.
+//! Neighbours that stay away or are late: go on without them, or with what is known of them, to the
+//! right optimum.
 
 mod common;
 
@@ -7,8 +7,8 @@ use common::{K, World, agents_with, all_agents, event, graph, problem};
 use dzoa::agent::{Average, Terms};
 use dzoa::prelude::*;
 use dzoa::privacy::Event;
-use dzoa_node::memory::{Partition, Weather};
 use dzoa_node::node::{End, OnLoss};
+use dzoa_node::transport::{Faults, Outage};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -33,12 +33,12 @@ fn estimate(bits: &[u64]) -> Vec<f64> {
 #[test]
 fn without_a_lost_neighbour_the_others_reach_their_own_optimum() {
     // e (between d and a) goes for ever after a while; the others still form a connected graph.
-    let weather = Weather {
+    let faults = Faults {
         delay: Duration::from_millis(10),
-        partitions: vec![Partition { from: Duration::from_millis(60), until: None, side: vec![4] }],
-        ..Weather::default()
+        outages: vec![Outage { from: Duration::from_millis(60), until: None, side: vec![4] }],
+        ..Faults::default()
     };
-    let mut world = World::new(weather, 1);
+    let mut world = World::new(faults, 1);
     world.settings.on_loss = OnLoss::Continue;
     let neighbourhoods = Arc::new(Mutex::new(Vec::new()));
     let seen = neighbourhoods.clone();
@@ -58,7 +58,8 @@ fn without_a_lost_neighbour_the_others_reach_their_own_optimum() {
     world.run(LIMIT);
     let lost = world.ends[4].as_ref().unwrap();
     assert!(matches!(lost.0, End::NeighbourLost { .. }), "{lost:?}");
-    // The optimum of the four that are left, with the regulariser's share that their agents have: eta/5 each.
+    // The optimum of the four that are left, with the regulariser's share that their agents have:
+    // eta/5 each.
     let four = Problem {
         agents: problem.agents[..4].to_vec(),
         eta: problem.eta * 4.0 / K as f64,
@@ -81,13 +82,13 @@ fn without_a_lost_neighbour_the_others_reach_their_own_optimum() {
 
 #[test]
 fn what_is_released_after_a_neighbour_left_is_charged_with_the_new_sensitivity() {
-    let weather = Weather {
+    let faults = Faults {
         delay: Duration::from_millis(10),
         // After the greeting, and before the vectors of the first round are there.
-        partitions: vec![Partition { from: Duration::from_millis(15), until: None, side: vec![4] }],
-        ..Weather::default()
+        outages: vec![Outage { from: Duration::from_millis(15), until: None, side: vec![4] }],
+        ..Faults::default()
     };
-    let mut world = World::new(weather, 1);
+    let mut world = World::new(faults, 1);
     world.settings.on_loss = OnLoss::Continue;
     let larger = Event::discrete_gaussian(0.02, 0.1, common::P, 1);
     let rows = problem();
@@ -113,19 +114,16 @@ fn what_is_released_after_a_neighbour_left_is_charged_with_the_new_sensitivity()
 
 #[test]
 fn with_a_straggler_partial_rounds_reach_the_same_optimum() {
-    // Frames take up to 30 ms, and one agent is away for a second every other second; the others go on after
-    // 50 ms, up to ten rounds ahead of it.
-    let away = (0..200).map(|i| Partition {
+    // Frames take up to 30 ms, and one agent is away for a second every other second; the others go
+    // on after 50 ms, up to ten rounds ahead of it.
+    let away = (0..200).map(|i| Outage {
         from: Duration::from_millis(2000 * i + 500),
         until: Some(Duration::from_millis(2000 * i + 1500)),
         side: vec![1],
     });
-    let weather = Weather {
-        delay: Duration::from_millis(30),
-        partitions: away.collect(),
-        ..Weather::default()
-    };
-    let mut world = World::new(weather, 1);
+    let faults =
+        Faults { delay: Duration::from_millis(30), outages: away.collect(), ..Faults::default() };
+    let mut world = World::new(faults, 1);
     world.settings.round_limit = Some(Duration::from_millis(50));
     world.settings.lag = 10;
     world.make = Box::new(plain(600));
@@ -147,9 +145,9 @@ fn with_a_straggler_partial_rounds_reach_the_same_optimum() {
 
 #[test]
 fn partial_rounds_survive_kills_without_a_second_vector() {
-    let weather = Weather { loss: 0.1, delay: Duration::from_millis(200), ..Weather::default() };
+    let faults = Faults { loss: 0.1, delay: Duration::from_millis(200), ..Faults::default() };
     for seed in 0..10 {
-        let mut world = World::new(weather.clone(), seed);
+        let mut world = World::new(faults.clone(), seed);
         world.settings.round_limit = Some(Duration::from_millis(100));
         world.settings.lag = 5;
         world.make =
@@ -164,7 +162,7 @@ fn partial_rounds_survive_kills_without_a_second_vector() {
             // Whoever is killed for ever after the others have gone waits for them as often.
             let busy = world.nodes[k].as_ref().is_some_and(|node| node.agent().rounds_done() < 20);
             if steps % 61 == 0 && busy {
-                // Computed and kept, but not sent; then a new life.
+                // Computed and persisted, but not sent; then a new life.
                 let now = world.network.now();
                 let mut node = world.nodes[k].take().unwrap();
                 node.work(|| now).unwrap();

@@ -1,21 +1,18 @@
-//! The audit of the system: whatever is killed, restored from an old backup or begun a second time, no two releases
-//! have noise in common, and every release is a charge in the ledger.
+//! The audit of the system: whatever is killed, restored from an old backup or begun a second time,
+//! no two releases have noise in common, and every release is a charge in the ledger.
 
 mod common;
 
 use common::{GOSSIP, K, ROUNDS, World, event, first, graph, problem};
-use dzoa::admm::{InnerFailure, Primal, PrimalStep, RoundContext};
 use dzoa::agent::Average;
-use dzoa::lagrangian::Lagrangian;
 use dzoa::prelude::*;
-use dzoa::privacy::{Entry, Receipt};
-use dzoa::simulate::{Releases, agents};
-use dzoa::zeroth_order::Workspace;
+use dzoa::primal::{InnerFailure, Primal, PrimalStep, PrimalTask, Workspace};
+use dzoa::privacy::Entry;
+use dzoa::run::{Releases, agents};
 use dzoa_node::journal::{Memory, Start};
-use dzoa_node::memory::Weather;
 use dzoa_node::node::{End, NodeError};
-use dzoa_node::transport::Transport;
-use dzoa_node::wire::{Body, Frame};
+use dzoa_node::transport::{Faults, Transport};
+use dzoa_node::wire::{Frame, Received};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use std::collections::BTreeSet;
@@ -47,12 +44,10 @@ struct Watched {
 impl PrimalStep for Watched {
     fn update(
         &mut self,
-        lagrangian: &Lagrangian<'_>,
-        _start: &[f64],
-        receipt: Receipt,
-        context: &RoundContext<'_>,
+        task: PrimalTask<'_>,
         _work: &mut Workspace,
     ) -> Result<Primal, InnerFailure> {
+        let PrimalTask { lagrangian, receipt, context, .. } = task;
         let (value, _) = self.exact.solve(lagrangian)?;
         let release = context.release(value.clone(), receipt)?;
         let (agent, round, shown) = (self.agent, context.round, release.to_vec());
@@ -110,7 +105,8 @@ struct Schedule {
     sites: Vec<Site>,
     log: Log,
     rng: StdRng,
-    /// Whose ledger is an old one, how much it had sent by then, and what its neighbours had seen of the newer one.
+    /// Whose ledger is an old one, how much it had sent by then, and what its neighbours had seen
+    /// of the newer one.
     victim: Option<(usize, usize, Vec<Entry>)>,
     seen: Seen,
 }
@@ -118,13 +114,13 @@ struct Schedule {
 impl Schedule {
     fn new(seed: u64) -> Self {
         let mut rng = StdRng::seed_from_u64(seed);
-        let weather = Weather {
+        let faults = Faults {
             loss: 0.1,
             duplication: 0.1,
             delay: Duration::from_millis(200),
             ..Default::default()
         };
-        let mut world = World::new(weather, seed);
+        let mut world = World::new(faults, seed);
         // Every other schedule goes on without those that are late.
         if seed % 2 == 1 {
             world.settings.round_limit = Some(Duration::from_millis(100));
@@ -156,7 +152,8 @@ impl Schedule {
         }
     }
 
-    /// Ends the process of agent k: sometimes after it computed and persisted, with or without having sent it.
+    /// Ends the process of agent k: sometimes after it computed and persisted, with or without
+    /// having sent it.
     fn kill(&mut self, k: usize) {
         let Some(mut node) = self.world.nodes[k].take() else { return };
         if self.rng.random_bool(0.5) {
@@ -201,7 +198,8 @@ impl Schedule {
             4..7 => self.restore_journal(k),
             7 => self.second_directory(k),
             8 => {
-                // The way the noise was found out: an old state here, and a neighbour that starts anew.
+                // The way the noise was found out: an old state here, and a neighbour that starts
+                // anew.
                 self.restore_journal(k);
                 let neighbour = graph().neighbours(k)[0];
                 self.kill(neighbour);
@@ -216,8 +214,8 @@ impl Schedule {
         self.start(k);
     }
 
-    /// Restores an old ledger at an agent whose neighbours have seen all of the newer one. (What nobody has received
-    /// nobody can remember.)
+    /// Restores an old ledger at an agent whose neighbours have seen all of the newer one. (What
+    /// nobody has received nobody can remember.)
     fn restore_ledger(&mut self, k: usize) {
         let graph = graph();
         let whole = self.world.ledgers[k].lock().unwrap().len() as u64;
@@ -268,7 +266,7 @@ impl Schedule {
     fn sent(&self, k: usize) -> BTreeSet<(u64, Vec<u64>)> {
         let frames = self.world.network.record().into_iter().filter(|(from, _, _)| *from == k);
         let vectors = frames.filter_map(|(_, _, frame)| match Frame::decode(&frame, usize::MAX) {
-            Ok(Frame { body: Body::Vector { round, values }, .. }) if round <= ROUNDS => {
+            Ok(Frame { body: Received::Vector { round, values }, .. }) if round <= ROUNDS => {
                 Some((round, values.iter().map(|value| value.to_bits()).collect()))
             }
             _ => None,
@@ -352,7 +350,7 @@ fn a_thousand_schedules_of_kills_restores_and_second_states_share_no_noise_and_c
 /// An entry cut out of the ledger while the journal goes on is found at the next start.
 #[test]
 fn a_ledger_that_lost_two_charges_is_refused_with_the_number() {
-    let mut world = World::new(Weather::default(), 1);
+    let mut world = World::new(Faults::default(), 1);
     world.start_all();
     world.run(Duration::from_secs(3600));
     let whole: Vec<Entry> = world.ledgers[0].lock().unwrap().clone();

@@ -1,7 +1,7 @@
 //! Letters through somebody who must not be trusted: nothing forged, altered or old is taken.
 
 use dzoa_node::certs::{Authority, CertFiles};
-use dzoa_node::seal::{SealError, Sealer, Unsealed};
+use dzoa_node::transport::{SealError, Sealer, Unsealed};
 use proptest::prelude::*;
 use std::path::Path;
 use time::Duration as Span;
@@ -153,13 +153,16 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn any_bytes_are_met_without_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..600), keep in 0..12_usize) {
+    fn any_bytes_are_met_without_a_panic(
+        bytes in prop::collection::vec(any::<u8>(), 0..600),
+        begin in 0..12_usize,
+    ) {
         let dir = certificates();
         let mut b = process(dir.path(), B);
         prop_assert!(b.unseal(A, &bytes).is_err());
         // Behind a right beginning.
         let letter = process(dir.path(), A).seal(B, b"x").unwrap();
-        let mut spliced = letter[..keep.min(letter.len())].to_vec();
+        let mut spliced = letter[..begin.min(letter.len())].to_vec();
         spliced.extend(&bytes);
         prop_assert!(b.unseal(A, &spliced).is_err());
     }
@@ -170,8 +173,9 @@ proptest! {
         let dir = certificates();
         let mut process_of = [process(dir.path(), A), process(dir.path(), B)];
         let mut started = [0_u32; 2];
-        // Writer, the reader's process when it was written, how many were written before, and the letter. One that was
-        // held back may still be taken; not after any newer one, and not by another process than it was for.
+        // Writer, the reader's process when it was written, how many were written before, and the
+        // letter. One that was held back may still be taken; not after any newer one, and not by
+        // another process than it was for.
         let mut kept: Vec<(usize, u32, u64, Vec<u8>)> = Vec::new();
         let mut newest = [None; 2];
         for act in acts {
@@ -188,7 +192,8 @@ proptest! {
                         Ok(Unsealed::Frame(frame)) => {
                             prop_assert_eq!(frame, number.to_le_bytes());
                             prop_assert_eq!(reading, started[reader], "for a former process");
-                            prop_assert!(newest[reader] < Some(number), "older than one that was taken");
+                            let newer = newest[reader] < Some(number);
+                            prop_assert!(newer, "older than one that was taken");
                             newest[reader] = Some(number);
                         }
                         Ok(Unsealed::Greeting { answer: true }) => {

@@ -2,10 +2,11 @@
 
 mod common;
 
-use common::{K, P, World, settings};
+use common::{K, P, World, empty_journal, released, said, settings};
 use dzoa::privacy::Seen;
-use dzoa_node::memory::Weather;
-use dzoa_node::wire::{Body, DecodeError, Frame, longest, short};
+use dzoa_node::journal::{JournalError, JournalRecord};
+use dzoa_node::transport::Faults;
+use dzoa_node::wire::{Body, DecodeError, Frame, Received, longest};
 use proptest::prelude::*;
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
@@ -36,7 +37,7 @@ fn frame(body: Body) -> Frame {
 #[test]
 fn arbitrary_bytes_are_refused_without_a_panic() {
     let mut rng = StdRng::seed_from_u64(1);
-    let honest = frame(Body::Vector { round: 1, values: vec![1.0; P].into() }).encode();
+    let honest = frame(said(1, vec![1.0; P])).encode();
     let mut accepted = 0;
     for case in 0..100_000 {
         let mut bytes = vec![0; rng.random_range(0..300)];
@@ -67,19 +68,42 @@ fn a_frame_longer_than_any_honest_one_is_refused_unread() {
 
 #[test]
 fn the_longest_honest_frame_fits() {
-    let mut bye = frame(Body::Bye { reason: short(&"ä".repeat(10_000)) });
+    let mut bye = frame(Body::bye(&"ä".repeat(10_000)));
     bye.from = "n".repeat(64);
     assert!(bye.encode().len() <= longest(0));
-    let mut vector = frame(Body::Vector { round: u64::MAX, values: vec![1.0; 10_000].into() });
+    let mut vector = frame(said(u64::MAX, vec![1.0; 10_000]));
     vector.to = "n".repeat(64);
     assert!(vector.encode().len() <= longest(10_000));
 }
 
+#[test]
+fn a_release_is_certified_only_with_the_record_that_holds_it() {
+    let mut journal = empty_journal();
+    let before = journal.bytes();
+    let (envelope, record) = released(1, vec![1.0; P]);
+    let (other, _) = released(1, vec![2.0; P]);
+    let nothing = JournalRecord::Round { inputs: vec![], past: None, seen: vec![] };
+    for (record, envelope) in [
+        (&record, other),
+        (&nothing, envelope.clone()),
+        (&JournalRecord::Left { neighbour: 0, round: 1 }, envelope.clone()),
+    ] {
+        let refused = journal.commit(record, envelope);
+        assert!(matches!(refused, Err(JournalError::NotRecorded { round: 1 })));
+    }
+    assert_eq!(journal.bytes(), before, "nothing was written for what was refused");
+    assert_eq!(journal.commit(&record, envelope).unwrap().round, 1);
+}
+
 proptest! {
     #[test]
-    fn what_is_encoded_is_decoded(values in prop::collection::vec(any::<f64>(), 0..20), round in any::<u64>()) {
-        let sent = frame(Body::Vector { round, values: values.clone().into() });
-        let Body::Vector { values: got, .. } = Frame::decode(&sent.encode(), longest(20)).unwrap().body else { panic!() };
+    fn what_is_encoded_is_decoded(
+        values in prop::collection::vec(any::<f64>(), 0..20),
+        round in any::<u64>(),
+    ) {
+        let sent = frame(said(round, values.clone()));
+        let received = Frame::decode(&sent.encode(), longest(20)).unwrap().body;
+        let Received::Vector { values: got, .. } = received else { panic!() };
         let bits = |values: &[f64]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
         prop_assert_eq!(bits(&got), bits(&values));
     }
@@ -87,7 +111,7 @@ proptest! {
 
 /// A network in which agent 0 is told something by agent 1, and what it refuses.
 fn refused(bytes: &[u8]) -> Vec<String> {
-    let mut world = World::new(Weather::default(), 1);
+    let mut world = World::new(Faults::default(), 1);
     world.start_all();
     let node = world.nodes[0].as_mut().unwrap();
     node.work(|| Duration::ZERO).unwrap();
@@ -100,7 +124,7 @@ fn refused(bytes: &[u8]) -> Vec<String> {
 
 #[test]
 fn what_an_honest_neighbour_would_not_send_is_refused_and_names_both_sides() {
-    let vector = |round, values: Vec<f64>| frame(Body::Vector { round, values: values.into() });
+    let vector = |round, values: Vec<f64>| frame(said(round, values));
     let says = |frame: Frame, expected: &[&str]| {
         let refused = refused(&frame.encode());
         assert_eq!(refused.len(), 1, "{refused:?}");
@@ -108,10 +132,10 @@ fn what_an_honest_neighbour_would_not_send_is_refused_and_names_both_sides() {
             assert!(refused[0].starts_with("b: ") && refused[0].contains(words), "{refused:?}");
         }
     };
-    says(Frame { network: [8; 32], ..frame(Body::Note) }, &["digest 0808", "ours 0707"]);
-    says(Frame { program: "9.9.9".into(), ..frame(Body::Note) }, &["version 9.9.9", "we test"]);
-    says(Frame { from: "c".into(), ..frame(Body::Note) }, &["link from b to a", "says from c"]);
-    says(Frame { to: "d".into(), ..frame(Body::Note) }, &["says from b to d"]);
+    says(Frame { network: [8; 32], ..frame(Body::note()) }, &["digest 0808", "ours 0707"]);
+    says(Frame { program: "9.9.9".into(), ..frame(Body::note()) }, &["version 9.9.9", "we test"]);
+    says(Frame { from: "c".into(), ..frame(Body::note()) }, &["link from b to a", "says from c"]);
+    says(Frame { to: "d".into(), ..frame(Body::note()) }, &["says from b to d"]);
     says(vector(1, vec![1.0; P + 1]), &["sent 4 values in round 1, expected 3"]);
     says(vector(1, vec![f64::NAN; P]), &["not finite in round 1"]);
     says(vector(1, vec![f64::INFINITY; P]), &["not finite in round 1"]);
@@ -119,17 +143,17 @@ fn what_an_honest_neighbour_would_not_send_is_refused_and_names_both_sides() {
     says(vector(9, vec![1.0; P]), &["round 9 while this agent is in round 1"]);
     assert_eq!(refused(b"nonsense").len(), 1);
     assert_eq!(refused(&vec![0; 64 << 20]).len(), 1);
-    assert_eq!(refused(&frame(Body::Note).encode()), Vec::<String>::new());
+    assert_eq!(refused(&frame(Body::note()).encode()), Vec::<String>::new());
 }
 
 #[test]
 fn two_vectors_for_one_round_are_kept_as_evidence() {
-    let mut world = World::new(Weather::default(), 1);
+    let mut world = World::new(Faults::default(), 1);
     world.start_all();
     let node = world.nodes[0].as_mut().unwrap();
     node.work(|| Duration::ZERO).unwrap();
-    let first = frame(Body::Vector { round: 1, values: vec![1.0; P].into() }).encode();
-    let second = frame(Body::Vector { round: 1, values: vec![2.0; P].into() }).encode();
+    let first = frame(said(1, vec![1.0; P])).encode();
+    let second = frame(said(1, vec![2.0; P])).encode();
     node.receive(1, &first, Duration::ZERO);
     node.receive(1, &second, Duration::ZERO);
     let refusals = node.take_refusals();
@@ -140,13 +164,13 @@ fn two_vectors_for_one_round_are_kept_as_evidence() {
 
 #[test]
 fn replayed_frames_change_nothing() {
-    let mut world = World::new(Weather::default(), 1);
+    let mut world = World::new(Faults::default(), 1);
     world.start_all();
     world.run(Duration::from_secs(3600));
     let honest: Vec<_> = world.ends.iter().map(|end| end.clone().unwrap().1).collect();
     let record = world.network.record();
     // The same again, with every frame of the first run replayed into the second at every step.
-    let mut again = World::new(Weather::default(), 1);
+    let mut again = World::new(Faults::default(), 1);
     // Other processes: each has a random number of its own.
     again.sessions = 1000;
     again.start_all();

@@ -1,6 +1,6 @@
 //! Accountants: each reads the same events and says what they cost together.
 
-use crate::{Event, calibrate, gaussian, round_up};
+use crate::{Event, gaussian, round_up};
 use thiserror::Error;
 
 /// An accountant was given an event it has no theory for. Nothing was composed.
@@ -18,7 +18,8 @@ pub struct Unsupported {
 /// The contract, checked by one suite for every implementation: nothing composed costs 0; composing
 /// more never costs less; the order does not matter; a refused event changes nothing; an event with
 /// a number that is negative, infinite or none at all costs everything or is refused; and
-/// [`Accountant::epsilon`] is an upper bound (except [`Theorem2`], which is the paper's own figure).
+/// [`Accountant::epsilon`] is an upper bound (except [`Theorem2`](crate::Theorem2),
+/// which is the paper's own figure).
 ///
 /// An upper bound for a *fixed* list of events, that is. Only [`ExactGaussian`] is proven as a
 /// filter, where releases decide which events follow: the ledger uses no other.
@@ -153,7 +154,7 @@ pub(crate) fn repeated(count: u64, cost: f64) -> f64 {
     if count == 0 { 0.0 } else { count as f64 * cost }
 }
 
-/// The same events in zero-concentrated DP: simpler, a little looser, and exact for discrete noise.
+/// The cost in zero-concentrated DP: simpler, a little looser, and exact for discrete noise.
 #[derive(Clone, Debug, Default)]
 pub struct ZeroConcentrated {
     zcdp_rho: f64,
@@ -182,46 +183,10 @@ impl Accountant for ZeroConcentrated {
     }
 }
 
-/// The paper's Theorem 2, as printed. **Not an upper bound**: it drops a term of the conversion it
-/// uses and is false at epsilon 0.95 even with perfect noise. It exists to reproduce the figures.
-///
-/// It accounts for equal nominal rounds only, at the delta of those rounds.
-#[derive(Clone, Debug, Default)]
-pub struct Theorem2 {
-    rounds: u64,
-    round: Option<(f64, f64)>,
-}
-
-impl Accountant for Theorem2 {
-    fn compose(&mut self, event: &Event) -> Result<(), Unsupported> {
-        match *event {
-            Event::Nominal { epsilon, delta }
-                if event.is_sound() && self.round.is_none_or(|seen| seen == (epsilon, delta)) =>
-            {
-                self.round = Some((epsilon, delta));
-                self.rounds += 1;
-                Ok(())
-            }
-            event => Err(Unsupported { accountant: "Theorem 2", event }),
-        }
-    }
-
-    fn epsilon(&self, delta: f64) -> f64 {
-        match self.round {
-            None => 0.0,
-            Some((epsilon, at)) if at == delta => {
-                calibrate::theorem2_epsilon(epsilon, delta, self.rounds)
-            }
-            // The theorem speaks of the delta of its rounds and of no other.
-            Some(_) => f64::INFINITY,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Renyi;
+    use crate::{Renyi, Theorem2};
 
     const DELTA: f64 = 1e-5;
 

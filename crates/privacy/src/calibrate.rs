@@ -2,18 +2,18 @@
 //! noise level that an exact guarantee needs.
 //!
 //! **The paper's privacy is nominal.** Its Lemma 2 bounds the noise of the zeroth-order loop from
-//! *above*, and Corollary 1 sets the noise that privacy needs equal to that bound. A guarantee needs
-//! a bound from below, and there is none: the noise dies out as the inner loop converges. What is
-//! computed here from Theorem 1 and Corollary 1 reproduces the paper; it does not protect anybody.
-//! Lemma 3 is sound (by strong convexity), and so is everything in [`crate::gaussian`].
+//! *above*, and Corollary 1 sets the noise that privacy needs equal to that bound. A guarantee
+//! needs a bound from below, and there is none: the noise dies out as the inner loop converges.
+//! What is computed here from Theorem 1 and Corollary 1 reproduces the paper; it does not protect
+//! anybody. Lemma 3 is sound (by strong convexity), and so is everything in [`crate::gaussian`].
 
-use crate::{Accountant, Event, ExactGaussian, gaussian, round_up};
+use crate::{Accountant, Budget, Event, ExactGaussian, gaussian, round_up};
 
 /// Lemma 3: how far the exact primal update moves when one row is replaced, `c1/(rho |N_k| N_k)`.
 ///
-/// Holds for a loss whose gradient has norm at most `c1` *everywhere*, under the mean scale, for any
-/// convex regulariser: `F_k` is `2 rho |N_k|`-strongly convex. Under the sum scale the true value is
-/// `samples` times as large. For the squared loss no `c1` exists.
+/// Holds for a loss whose gradient has norm at most `c1` *everywhere*, under the mean scale, for
+/// any convex regulariser: `F_k` is `2 rho |N_k|`-strongly convex. Under the sum scale the true
+/// value is `samples` times as large. For the squared loss no `c1` exists.
 #[doc(alias = "Lemma 3")]
 #[doc(alias = "eqfirstlemmathree")]
 #[doc(alias = "firsteqdeftwo")]
@@ -84,7 +84,8 @@ pub struct Corollary1 {
 }
 
 impl Corollary1 {
-    /// Lemma 2's right side times `J P`: `c (alpha0 R)^2/log(2P) (s1 (1 + log P) + s2) - 4 ||beta^c||^2/T`.
+    /// Lemma 2's right side times `J P`: `c (alpha0 R)^2/log(2P) (s1 (1 + log P) + s2) - 4
+    /// ||beta^c||^2/T`.
     ///
     /// It is an *upper* bound on a variance, and can be negative; see the module's warning.
     #[doc(alias = "Lemma 2")]
@@ -104,7 +105,7 @@ impl Corollary1 {
             .then(|| self.sensitivity * (needed * ln_ratio(1.25, self.delta) / bound).sqrt())
     }
 
-    /// The inverse: the `alpha0 R` at which the corollary promises this epsilon for one round.
+    /// The inverse: the `alpha0 R` at which the corollary claims this epsilon for one round.
     #[doc(alias = "inverse of Corollary 1")]
     pub fn alpha0_times_r(&self, epsilon: f64) -> f64 {
         let sigma = self.sensitivity * theorem1_noise_multiplier(epsilon, self.delta);
@@ -134,10 +135,10 @@ impl Corollary1 {
 /// How a budget is spread over the rounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Schedule {
-    /// The same noise in every round.
+    /// Equal noise in every round.
     Constant,
-    /// Every round spends `growth` times the `mu^2` of the one before: with more than 1 the noise falls
-    /// while the run converges (as P-ADMM does).
+    /// Every round spends `growth` times the `mu^2` of the one before: with more than 1 the noise
+    /// falls while the run converges (as P-ADMM does).
     Growth(f64),
 }
 
@@ -156,29 +157,42 @@ impl Schedule {
     }
 }
 
+/// What one round asks of the rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RoundQueries {
+    /// Coordinates of the answer to one query.
+    pub coordinates: usize,
+    /// Queries in the round.
+    pub count: usize,
+}
+
 /// The events of a whole run of vector releases with discrete Gaussian noise, such that all of
 /// them together are `(epsilon, delta)`-DP: exact, never above the target, and less than 0.1 %
 /// below. `None` for budgets so small that rounding to the grid alone would exceed them, and where
 /// an argument is no number.
 ///
 /// ```
-/// use dzoa_privacy::calibrate::{Schedule, discrete_gaussian_events};
-/// use dzoa_privacy::{Accountant, ExactGaussian};
-/// let events = discrete_gaussian_events(0.01, (2.0, 1e-6), (10, 1), 50, Schedule::Growth(1.03)).unwrap();
+/// use dzoa_privacy::calibrate::{RoundQueries, Schedule, discrete_gaussian_events};
+/// use dzoa_privacy::{Accountant, Budget, ExactGaussian};
+/// let budget = Budget { epsilon: 2.0, delta: 1e-6 };
+/// let queries = RoundQueries { coordinates: 10, count: 1 };
+/// let falling = Schedule::Growth(1.03);
+/// let events = discrete_gaussian_events(0.01, budget, queries, 50, falling).unwrap();
 /// let mut total = ExactGaussian::default();
 /// events.iter().for_each(|event| total.compose(event).unwrap());
 /// assert!(total.epsilon(1e-6) <= 2.0 && total.epsilon(1e-6) > 1.998);
 /// ```
 pub fn discrete_gaussian_events(
     sensitivity: f64,
-    (epsilon, delta): (f64, f64),
-    (coordinates, looks): (usize, usize),
+    budget: Budget,
+    queries: RoundQueries,
     rounds: u64,
     schedule: Schedule,
 ) -> Option<Vec<Event>> {
     if !(sensitivity.is_finite() && sensitivity >= 0.0) {
         return None;
     }
+    let (Budget { epsilon, delta }, RoundQueries { coordinates, count }) = (budget, queries);
     // The grid costs a little: aim just below, and check.
     let most = gaussian::mu(epsilon, delta) * (1.0 - 1e-9);
     let mut mu = most;
@@ -187,9 +201,9 @@ pub fn discrete_gaussian_events(
             .shares(rounds)
             .into_iter()
             .map(|share| {
-                let per_look = mu * (share / looks as f64).sqrt();
-                let sigma = round_up(sensitivity / per_look);
-                Event::discrete_gaussian(sensitivity, sigma, coordinates, looks)
+                let per_query = mu * (share / count as f64).sqrt();
+                let sigma = round_up(sensitivity / per_query);
+                Event::discrete_gaussian(sensitivity, sigma, coordinates, count)
             })
             .collect();
         let mut total = ExactGaussian::default();

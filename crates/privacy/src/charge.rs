@@ -1,6 +1,6 @@
-//! What a charge says: which run, which round, made from what.
+//! What a charge says: which run, which round, made from what, within which budget.
 
-use crate::{Budget, Digest, Event, RunId};
+use crate::{Digest, Event, RunId};
 use serde::{Deserialize, Serialize};
 
 /// A query that is about to be answered, and what it will be answered from.
@@ -18,7 +18,8 @@ pub struct Query {
     pub event: Event,
 }
 
-/// One release, as the ledger holds it. Equal charges pay for equal bytes: the noise follows from the charge.
+/// One release, as the ledger holds it. Equal charges pay for equal bytes: the noise follows from
+/// the charge.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Charge {
@@ -28,7 +29,8 @@ pub struct Charge {
     pub round: u64,
     /// How many other charges of this run and round there were before.
     pub attempt: u32,
-    /// A keyed digest of everything that went into the round: rows, settings, state, vectors taken in.
+    /// A keyed digest of everything that went into the round: rows, settings, state, vectors taken
+    /// in.
     pub inputs: Digest,
     /// Version and instruction set of the program.
     pub program: String,
@@ -52,6 +54,16 @@ impl Charge {
             && self.program == *program
             && self.event == *event
     }
+}
+
+/// How much may ever be spent on a data set, or how much a run may spend.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Budget {
+    /// Total epsilon.
+    pub epsilon: f64,
+    /// At this delta.
+    pub delta: f64,
 }
 
 /// The beginning of a run.
@@ -81,8 +93,8 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// Whether a ledger that was once like this cannot have become `later`: it is shorter, or of the same length and
-    /// another one.
+    /// Whether a ledger that was once like this cannot have become `later`: it is shorter, or of
+    /// the same length and another one.
     pub fn contradicts(&self, later: &Seen) -> bool {
         let same = self.ledger == later.ledger;
         same && (later.entries < self.entries
@@ -91,7 +103,8 @@ impl Seen {
 }
 
 impl Event {
-    /// The query of a round outside any run: for attackers, who answer it themselves, and for examples.
+    /// The query of a round outside any run: for attackers, who answer it themselves, and for
+    /// examples.
     pub fn query(self, round: u64) -> Query {
         let (run, inputs) = (RunId::default(), Digest::default());
         Query { run, round, inputs, program: String::new(), event: self }

@@ -114,8 +114,8 @@ pub enum Claim {
 }
 
 impl Event {
-    /// `count` vectors of `coordinates` values and this L2 sensitivity, with discrete Gaussian noise on
-    /// the grid of [`crate::noise`]. What rounding adds to the sensitivity is added here.
+    /// `count` vectors of `coordinates` values and this L2 sensitivity, with discrete Gaussian
+    /// noise on the grid of [`crate::noise`]. What rounding adds to the sensitivity is added here.
     pub fn discrete_gaussian(
         sensitivity: f64,
         sigma: f64,
@@ -131,18 +131,48 @@ impl Event {
         }
     }
 
-    /// A vector of this L1 sensitivity with discrete Laplace noise; what rounding adds is added here.
+    /// A vector of this L1 sensitivity with discrete Laplace noise; what rounding adds is added
+    /// here.
     pub fn laplace(sensitivity: f64, scale: f64, coordinates: usize) -> Self {
         let rounding = 2.0 * noise::laplace_step(scale) * coordinates as f64;
         let sensitivity = crate::round_up(sensitivity + rounding);
         Event::Laplace { sensitivity, scale, coordinates: coordinates as u64 }
     }
 
-    /// A vector of this L2 sensitivity with spherical Laplace noise; what rounding adds is added here.
+    /// A vector of this L2 sensitivity with spherical Laplace noise; what rounding adds is added
+    /// here.
     pub fn spherical_laplace(sensitivity: f64, scale: f64, coordinates: usize) -> Self {
         let sensitivity =
             crate::round_up(sensitivity + noise::laplace_rounding(scale, coordinates));
         Event::SphericalLaplace { sensitivity, scale, coordinates: coordinates as u64 }
+    }
+
+    /// The sensitivity that its noise is for: that of the gradient where the objective is
+    /// perturbed, and 0 where no noise is added.
+    pub fn sensitivity(&self) -> f64 {
+        match *self {
+            Event::Gaussian { sensitivity, .. }
+            | Event::SubsampledGaussian { sensitivity, .. }
+            | Event::DiscreteGaussian { sensitivity, .. }
+            | Event::Laplace { sensitivity, .. }
+            | Event::SphericalLaplace { sensitivity, .. } => sensitivity,
+            Event::ObjectivePerturbation { gradient, .. } => gradient,
+            Event::Pure { .. } | Event::Nominal { .. } | Event::Unprotected => 0.0,
+        }
+    }
+
+    /// The scale of its noise: a standard deviation, or that of a Laplace law; `None` where no
+    /// noise is added.
+    pub fn noise(&self) -> Option<f64> {
+        match *self {
+            Event::Gaussian { sigma, .. }
+            | Event::SubsampledGaussian { sigma, .. }
+            | Event::DiscreteGaussian { sigma, .. } => Some(sigma),
+            Event::Laplace { scale, .. }
+            | Event::SphericalLaplace { scale, .. }
+            | Event::ObjectivePerturbation { scale, .. } => Some(scale),
+            Event::Pure { .. } | Event::Nominal { .. } | Event::Unprotected => None,
+        }
     }
 
     /// Whether every number that describes the release is finite and not negative. What is not

@@ -1,14 +1,14 @@
 //! The exact trade-off of the Gaussian mechanism, in log space.
 //!
-//! A release with noise `sigma` and sensitivity `Delta` is `mu`-Gaussian-DP with `mu = Delta/sigma`;
-//! adaptively composed releases have `mu = sqrt(sum mu_i^2)`, and
+//! A release with noise `sigma` and sensitivity `Delta` is `mu`-Gaussian-DP with `mu =
+//! Delta/sigma`; adaptively composed releases have `mu = sqrt(sum mu_i^2)`, and
 //!
 //! ```text
 //! delta(epsilon) = Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu)      (exact)
 //! ```
 //!
-//! Written with `a = mu/2 - epsilon/mu`, `b = -mu/2 - epsilon/mu` and the scaled complementary error
-//! function, the huge `e^epsilon` disappears, because `a^2 - b^2 = -2 epsilon`:
+//! Written with `a = mu/2 - epsilon/mu`, `b = -mu/2 - epsilon/mu` and the scaled complementary
+//! error function, the huge `e^epsilon` disappears, because `a^2 - b^2 = -2 epsilon`:
 //!
 //! ```text
 //! delta = 1/2 exp(-a^2/2) [ erfcx(-a/sqrt 2) - erfcx(-b/sqrt 2) ]
@@ -26,7 +26,8 @@ const EPS: f64 = f64::EPSILON;
 ///
 /// ```
 /// let ln_delta = dzoa_privacy::gaussian::ln_delta(1.0, 1.0);
-/// assert!((ln_delta.exp() - 0.126936737507).abs() < 1e-11); // Dong, Roth, Su (2022): delta(1) at mu = 1
+/// // Dong, Roth, Su (2022): delta(1) at mu = 1.
+/// assert!((ln_delta.exp() - 0.126936737507).abs() < 1e-11);
 /// ```
 pub fn ln_delta(epsilon: f64, mu: f64) -> f64 {
     if mu <= 0.0 {
@@ -55,7 +56,8 @@ pub fn ln_delta(epsilon: f64, mu: f64) -> f64 {
     ln.min(0.0)
 }
 
-/// The smallest epsilon such that a `mu`-Gaussian-DP mechanism is `(epsilon, delta)`-DP, rounded up.
+/// The smallest epsilon such that a `mu`-Gaussian-DP mechanism is `(epsilon, delta)`-DP, rounded
+/// up.
 ///
 /// Returns 0 for `mu = 0` and infinity where `delta` leaves no finite answer.
 #[doc(alias = "exact Gaussian composition")]
@@ -96,7 +98,8 @@ pub fn mu(epsilon: f64, delta: f64) -> f64 {
     if epsilon.is_nan() || target.is_nan() {
         return 0.0;
     }
-    // zCDP solved for mu: sqrt(z) = sqrt(epsilon + ln 1/delta) - sqrt(ln 1/delta), without cancelling.
+    // zCDP solved for mu: sqrt(z) = sqrt(epsilon + ln 1/delta) - sqrt(ln 1/delta), without
+    // cancelling.
     let root = epsilon / ((epsilon - target).sqrt() + (-target).sqrt());
     let mut low = root * std::f64::consts::SQRT_2 * (1.0 - 8.0 * EPS);
     let mut high = low.max(f64::MIN_POSITIVE);

@@ -1,4 +1,4 @@
-//! Bytes that people see: identifiers and digests, written as hexadecimal text.
+//! HexVisitor that people see: identifiers and digests, written as hexadecimal text.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::{fmt, str::FromStr};
@@ -77,14 +77,14 @@ impl<'de, const N: usize> Deserialize<'de> for Hex<N> {
         if deserializer.is_human_readable() {
             String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
         } else {
-            deserializer.deserialize_bytes(Bytes)
+            deserializer.deserialize_bytes(HexVisitor)
         }
     }
 }
 
-struct Bytes<const N: usize>;
+struct HexVisitor<const N: usize>;
 
-impl<const N: usize> de::Visitor<'_> for Bytes<N> {
+impl<const N: usize> de::Visitor<'_> for HexVisitor<N> {
     type Value = Hex<N>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

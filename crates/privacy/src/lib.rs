@@ -2,8 +2,8 @@
 //!
 //! The crate answers three questions. What was released ([`Event`])? What does all of it cost
 //! ([`Accountant`])? And how much noise, or which step size, does a target need ([`calibrate`])?
-//! [`Ledger::charge`] is the only source of a [`Receipt`], and a [`Receipt`] is the only way to turn
-//! a [`Private`] value into a [`Release`]: what has not been charged cannot be sent.
+//! [`Ledger::charge`] is the only source of a [`Receipt`], and a [`Receipt`] is the only way to
+//! turn a [`Private`] value into a [`Release`]: what has not been charged cannot be sent.
 //!
 //! Every result that is a bound is rounded towards safety: an epsilon up, a noise level up.
 //!
@@ -19,25 +19,27 @@ mod event;
 pub mod gaussian;
 mod hex;
 mod ledger;
-mod mechanism;
 pub mod noise;
 pub mod packed;
 mod rdp;
+mod release;
 mod statement;
+mod theorem2;
 
-pub use accountant::{Accountant, ExactGaussian, Theorem2, Unsupported, ZeroConcentrated};
-pub use charge::{Begin, Charge, Query, Seen};
+pub use accountant::{Accountant, ExactGaussian, Unsupported, ZeroConcentrated};
+pub use charge::{Begin, Budget, Charge, Query, Seen};
 pub use event::{Claim, Event};
 pub use hex::{Digest, Hex, NotHex, RunId};
 pub use ledger::{
-    Budget, Entry, Header, LEDGER_FORMAT, Ledger, OldEntry, OldHeader, Receipt, Record, Refused,
+    Entry, Header, LEDGER_FORMAT, Ledger, LedgerRecord, OldEntry, OldHeader, Receipt, Refused,
     Tampered, migrate,
 };
-pub use mechanism::{
+pub use rdp::Renyi;
+pub use release::{
     BrokenSeal, NoiseKey, NoisyObjective, NoisyScalars, Private, Release, Sealed, WrongEvent,
 };
-pub use rdp::Renyi;
 pub use statement::{EarlierRuns, Facts, Statement};
+pub use theorem2::Theorem2;
 
 /// Rounds a computed bound up by a few units in the last place: more than the rounding error of the
 /// short closed forms used here, less than anybody can see.

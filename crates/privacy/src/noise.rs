@@ -1,9 +1,10 @@
-//! Noise that the floating-point attack cannot read: exact discrete Gaussian noise on a public grid.
+//! Noise that the floating-point attack cannot read: exact discrete Gaussian noise on a public
+//! grid.
 //!
-//! Sampling a continuous Gaussian in floating point leaves gaps and an uneven spacing from which the
-//! noiseless value can be told (Mironov 2012). So a value is rounded to a grid of step
-//! `sigma 2^-32` and integer noise is added, drawn exactly (Canonne, Kamath, Steinke 2020) from
-//! integers alone. The result is an integer; turning it into a float is post-processing.
+//! Sampling a continuous Gaussian in floating point leaves gaps and an uneven spacing from which
+//! the noiseless value can be told (Mironov 2012). So a value is rounded to a grid of step `sigma
+//! 2^-32` and integer noise is added, drawn exactly (Canonne, Kamath, Steinke 2020) from integers
+//! alone. The result is an integer; turning it into a float is post-processing.
 //!
 //! **Spherical Laplace noise** has probabilities `p(k)` proportional to `exp(-||k|| t)` on the
 //! points `k` of a grid of step `t = 2^-20` scales. In one dimension that is discrete Laplace
@@ -32,11 +33,13 @@ use rand::CryptoRng;
 const LOG2_SIGMA: u32 = 32;
 /// The grid as a fraction of sigma.
 pub const STEP_OF_SIGMA: f64 = 1.0 / (1u64 << LOG2_SIGMA) as f64;
-/// The same for Laplace noise, plain and spherical. Coarser, because its scale may be tiny against the value:
-/// geometric schedules shrink it, and it hides the tolerance of a solver.
+/// A Laplace scale in grid steps is two to this power. The grid is coarser than that of sigma,
+/// because its scale may be tiny against the value: geometric schedules shrink it, and it hides the
+/// tolerance of a solver.
 const LOG2_LAPLACE: u32 = 20;
-/// Values beyond this many steps (a million sigma, four billion Laplace scales) are clamped before noise is added: 1-Lipschitz, so
-/// sound, and below it the division by the step is exact to less than a step.
+/// Values beyond this many steps (a million sigma, four billion Laplace scales) are clamped before
+/// noise is added: 1-Lipschitz, so sound, and below it the division by the step is exact to less
+/// than a step.
 const LARGEST: f64 = (1u64 << 52) as f64;
 
 /// The step of the grid for noise of this size.
@@ -49,13 +52,14 @@ pub fn laplace_step(scale: f64) -> f64 {
     scale / (1u64 << LOG2_LAPLACE) as f64
 }
 
-/// What rounding to the grid of Laplace noise adds to the L2 sensitivity of a vector, as [`rounding`].
+/// What rounding to the grid of Laplace noise adds to the L2 sensitivity of a vector, as
+/// [`rounding`].
 pub fn laplace_rounding(scale: f64, coordinates: usize) -> f64 {
     2.0 * laplace_step(scale) * (coordinates as f64).sqrt()
 }
 
-/// What rounding to the grid adds to the L2 sensitivity of a vector: each of the two rounded vectors
-/// is off by at most half a step a coordinate; doubled for the rounding of the division.
+/// What rounding to the grid adds to the L2 sensitivity of a vector: each of the two rounded
+/// vectors is off by at most half a step a coordinate; doubled for the rounding of the division.
 pub fn rounding(sigma: f64, coordinates: usize) -> f64 {
     2.0 * step(sigma) * (coordinates as f64).sqrt()
 }
@@ -210,8 +214,8 @@ fn bernoulli_exp(numerator: u128, log2_denominator: u32, rng: &mut impl CryptoRn
     bernoulli_exp_fraction(numerator - (whole << log2_denominator), log2_denominator, rng)
 }
 
-/// The same for an exponent of at most one: the first failure among tosses of `gamma/1, gamma/2, ...`
-/// comes at an odd place.
+/// True with probability `exp(-gamma)`, for an exponent of at most one: the first failure among
+/// tosses of `gamma/1, gamma/2, ...` comes at an odd place.
 fn bernoulli_exp_fraction(
     numerator: u128,
     log2_denominator: u32,
@@ -290,8 +294,9 @@ mod tests {
         assert!((mean - 0.7).abs() < 5.0 * 0.7 / (n as f64).sqrt(), "{mean}");
         let mean = draws.iter().sum::<f64>() / n as f64;
         assert!(mean.abs() < 5.0 * 0.7 * 2f64.sqrt() / (n as f64).sqrt(), "{mean}");
-        // exp(-||x||/b) in three dimensions: ||x|| is Gamma(3, b), with mean 3 b and variance 3 b^2; the
-        // direction is uniform, so that a coordinate has a third of the squared length, E||x||^2 = 12 b^2.
+        // exp(-||x||/b) in three dimensions: ||x|| is Gamma(3, b), with mean 3 b and variance 3
+        // b^2; the direction is uniform, so that a coordinate has a third of the squared length,
+        // E||x||^2 = 12 b^2.
         let (mut length, mut first, mut drift) = (0.0, 0.0, [0.0; 3]);
         for _ in 0..n {
             let mut x = [0.0; 3];

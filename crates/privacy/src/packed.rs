@@ -1,4 +1,5 @@
-//! Vectors as bytes, eight a value and the lowest first: copied at once where they are kept, sent or hashed.
+//! Vectors as bytes, eight a value and the lowest first: copied at once where they are stored, sent
+//! or hashed.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::borrow::Cow;
@@ -41,13 +42,13 @@ impl Serialize for Packed {
 
 impl<'de> Deserialize<'de> for Packed {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_bytes(Bytes)
+        deserializer.deserialize_bytes(PackedVisitor)
     }
 }
 
-struct Bytes;
+struct PackedVisitor;
 
-impl de::Visitor<'_> for Bytes {
+impl de::Visitor<'_> for PackedVisitor {
     type Value = Packed;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,17 +1,18 @@
 //! Renyi differential privacy: the accountant that knows about drawing a batch of the rows.
 //!
 //! A mechanism has RDP `r(a)` when the Renyi divergence of order `a` between its outputs on any two
-//! neighbours is at most `r(a)` (Mironov 2017). Adaptive composition adds the `r(a)`, order by order.
-//! With noise `sigma`, sensitivity `Delta` and `mu = Delta/sigma`:
+//! neighbours is at most `r(a)` (Mironov 2017). Adaptive composition adds the `r(a)`, order by
+//! order. With noise `sigma`, sensitivity `Delta` and `mu = Delta/sigma`:
 //!
 //! ```text
-//! Gaussian, discrete Gaussian   r(a) = a mu^2 / 2        (Canonne, Kamath, Steinke 2020 for the latter)
+//! Gaussian, discrete Gaussian   r(a) = a mu^2 / 2        (latter: Canonne, Kamath, Steinke 2020)
 //! pure epsilon                  r(a) <= randomised response at epsilon <= a epsilon^2 / 2
 //! ```
 //!
-//! A batch of a share `g` of the rows, drawn without replacement, with replace-one neighbours (Wang,
-//! Balle, Kasiviswanathan 2019, "Subsampled Renyi differential privacy and analytical moments
-//! accountant", Theorem 9; for Gaussian noise its `epsilon(infinity)` is infinite), for integer `a`:
+//! A batch of a share `g` of the rows, drawn without replacement, with replace-one neighbours
+//! (Wang, Balle, Kasiviswanathan 2019, "Subsampled Renyi differential privacy and analytical
+//! moments accountant", Theorem 9; for Gaussian noise its `epsilon(infinity)` is infinite), for
+//! integer `a`:
 //!
 //! ```text
 //! (a-1) r'(a) <= ln( 1 + g^2 C(a,2) min{4 (e^r(2) - 1), 2 e^r(2)}
@@ -20,13 +21,14 @@
 //!
 //! The reason, in short. Let `s` be the output without the replaced row, `q` and `q'` with its two
 //! versions, `p = (1-g) s + g q` and `p' = (1-g) s + g q'`. All three are neighbours in pairs. Then
-//! `E_p'[(p/p')^a] = sum_j C(a,j) g^j E_p'[((q-q')/p')^j]`, whose term `j = 1` is zero. `|x|^j/y^(j-1)`
-//! is convex, so `p'` in the denominator may be replaced by the worse of `s` and `q'`; and
-//! `|q-q'|^j <= q^j + q'^j` gives `2 e^((j-1) r(j))`, `(q-q')^2 <= 2 (q-s)^2 + 2 (q'-s)^2` the first
-//! term. Drawing never hurts, because the divergence is quasi-convex: `r'(a) <= r(a)` as well.
+//! `E_p'[(p/p')^a] = sum_j C(a,j) g^j E_p'[((q-q')/p')^j]`, whose term `j = 1` is zero.
+//! `|x|^j/y^(j-1)` is convex, so `p'` in the denominator may be replaced by the worse of `s` and
+//! `q'`; and `|q-q'|^j <= q^j + q'^j` gives `2 e^((j-1) r(j))`, `(q-q')^2 <= 2 (q-s)^2 + 2
+//! (q'-s)^2` the first term. Drawing never hurts, because the divergence is quasi-convex: `r'(a) <=
+//! r(a)` as well.
 //!
-//! The total becomes `(epsilon, delta)` at the best order (Canonne, Kamath, Steinke 2020, Proposition
-//! 12; Balle et al. 2020): `epsilon = r(a) + ln((a-1)/a) - (ln delta + ln a)/(a-1)`.
+//! The total becomes `(epsilon, delta)` at the best order (Canonne, Kamath, Steinke 2020,
+//! Proposition 12; Balle et al. 2020): `epsilon = r(a) + ln((a-1)/a) - (ln delta + ln a)/(a-1)`.
 
 use crate::accountant::{mu_squared, repeated};
 use crate::{Accountant, Event, Unsupported, round_up};
@@ -37,7 +39,8 @@ use std::sync::LazyLock;
 static LN_FACTORIAL: LazyLock<Vec<f64>> =
     LazyLock::new(|| (0..=4096).map(|n| libm::lgamma(f64::from(n) + 1.0)).collect());
 
-/// 2 to 64, then eight orders to each doubling up to 4096: a higher one pays only below epsilon 0.01.
+/// 2 to 64, then eight orders to each doubling up to 4096: a higher one pays only below epsilon
+/// 0.01.
 fn orders() -> impl Iterator<Item = u32> {
     (2..=64).chain((0..6).flat_map(|octave| (9..=16).map(move |eighth| (8 * eighth) << octave)))
 }
@@ -48,7 +51,9 @@ fn orders() -> impl Iterator<Item = u32> {
 /// use dzoa_privacy::{Accountant, Event, Renyi};
 /// let mut total = Renyi::default();
 /// for _ in 0..100 {
-///     let batch = Event::SubsampledGaussian { sensitivity: 1.0, sigma: 2.0, batch: 10, samples: 1000 };
+///     let (sensitivity, sigma) = (1.0, 2.0);
+///     let batch =
+///         Event::SubsampledGaussian { sensitivity, sigma, batch: 10, samples: 1000 };
 ///     total.compose(&batch)?;
 /// }
 /// assert!(total.epsilon(1e-5) < 0.5); // 33.1 without drawing

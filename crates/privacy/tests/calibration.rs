@@ -1,7 +1,7 @@
 //! Calibrated noise never overshoots its target and wastes less than a thousandth of it.
 
-use dzoa_privacy::calibrate::{Schedule, discrete_gaussian_events};
-use dzoa_privacy::{Accountant, ExactGaussian, ZeroConcentrated};
+use dzoa_privacy::calibrate::{RoundQueries, Schedule, discrete_gaussian_events};
+use dzoa_privacy::{Accountant, Budget, ExactGaussian, ZeroConcentrated};
 
 #[test]
 fn a_budget_is_met_from_below_to_a_thousandth() {
@@ -10,11 +10,11 @@ fn a_budget_is_met_from_below_to_a_thousandth() {
             for rounds in [1, 7, 300] {
                 for schedule in [Schedule::Constant, Schedule::Growth(1.03), Schedule::Growth(0.9)]
                 {
-                    for shape in [(1, 1), (10, 1), (30, 20)] {
+                    for (coordinates, count) in [(1, 1), (10, 1), (30, 20)] {
                         let events = discrete_gaussian_events(
                             0.02,
-                            (epsilon, delta),
-                            shape,
+                            Budget { epsilon, delta },
+                            RoundQueries { coordinates, count },
                             rounds,
                             schedule,
                         )
@@ -40,6 +40,8 @@ fn a_budget_is_met_from_below_to_a_thousandth() {
 
 #[test]
 fn a_budget_below_the_grid_is_refused_and_does_not_hang() {
-    let tiny = discrete_gaussian_events(1.0, (1e-9, 1e-9), (1000, 1000), 1000, Schedule::Constant);
+    let budget = Budget { epsilon: 1e-9, delta: 1e-9 };
+    let queries = RoundQueries { coordinates: 1000, count: 1000 };
+    let tiny = discrete_gaussian_events(1.0, budget, queries, 1000, Schedule::Constant);
     assert!(tiny.is_none());
 }

@@ -30,7 +30,9 @@ fn parse(lines: &[String]) -> Option<Vec<Entry>> {
 
 proptest! {
     #[test]
-    fn no_order_of_charges_spends_more_than_the_budget(multipliers in prop::collection::vec(1.0..60.0f64, 1..60)) {
+    fn no_order_of_charges_spends_more_than_the_budget(
+        multipliers in prop::collection::vec(1.0..60.0f64, 1..60),
+    ) {
         let mut ledger = Ledger::new(header(2.0));
         let mut refused = 0;
         for multiplier in &multipliers {
@@ -40,7 +42,8 @@ proptest! {
                 Err(Refused::Budget { would, .. }) => {
                     refused += 1;
                     prop_assert!(would > 2.0);
-                    prop_assert_eq!((ledger.entries().len(), ledger.head()), before, "a refusal changes nothing");
+                    let after = (ledger.entries().len(), ledger.head());
+                    prop_assert_eq!(after, before, "a refusal changes nothing");
                 }
                 Err(other) => prop_assert!(false, "{other}"),
             }
@@ -56,7 +59,10 @@ proptest! {
     }
 
     #[test]
-    fn a_crash_after_any_entry_replays_to_what_was_spent(multipliers in prop::collection::vec(5.0..60.0f64, 1..20), cut in 0usize..20) {
+    fn a_crash_after_any_entry_replays_to_what_was_spent(
+        multipliers in prop::collection::vec(5.0..60.0f64, 1..20),
+        cut in 0usize..20,
+    ) {
         let mut ledger = Ledger::new(header(50.0));
         let mut spent = vec![0.0];
         for multiplier in &multipliers {
@@ -79,7 +85,8 @@ proptest! {
         let at = at % text.len();
         prop_assume!(text[at] != byte && text[at] != b'\n');
         text[at] = byte;
-        let changed: Vec<String> = String::from_utf8(text).unwrap().lines().map(String::from).collect();
+        let text = String::from_utf8(text).unwrap();
+        let changed: Vec<String> = text.lines().map(String::from).collect();
         // Either the line is no longer an entry, or the chain does not fit.
         if let Some(entries) = parse(&changed) {
             let same = entries == ledger.entries();
@@ -120,8 +127,8 @@ fn a_nominal_release_has_no_price_and_is_refused_where_a_budget_must_be_kept() {
     assert_eq!(sampled.epsilon(1e-6), f64::INFINITY);
 }
 
-/// Break 2: two state directories that began at the same entry of one ledger made equal entries, and twelve releases
-/// were charged as six.
+/// Break 2: two state directories that began at the same entry of one ledger made equal entries,
+/// and twelve releases were charged as six.
 #[test]
 fn two_runs_never_share_a_charge() {
     let mut ledger = Ledger::new(header(50.0));

@@ -2,44 +2,45 @@
 //! itself.
 
 use super::{Attack, log_likelihood_ratio};
-use crate::agents;
-use crate::error::Result;
-use dzoa::baselines::{Baseline, Holder, Part};
+use crate::refusal::refused;
+use dzoa::baselines::{Baseline, Part, Party};
 use dzoa::prelude::*;
 use dzoa::privacy::Event;
-use dzoa::simulate::Fleet;
+use dzoa::run::Simulation;
 use dzoa::worst_case::{noiseless, unprotected};
+use dzoa_table::Result;
 use std::ops::ControlFlow;
 
-/// The public recursion, one round behind the run, and the two holders that the agent may be.
+/// The public recursion, one round behind the run, and the two parties that the agent may be.
 pub(super) struct Follower {
     baseline: Box<dyn Baseline>,
-    holders: [Holder; 2],
+    parties: [Party; 2],
 }
 
 impl Follower {
     /// Before the first round; `None` where the config names no such algorithm.
     pub(super) fn new(attack: &Attack<'_>, problems: [&Problem; 2]) -> Result<Option<Self>> {
-        let Some(baseline) = agents::baseline(attack.config, problems[0], attack.graph)? else {
+        let Some(baseline) = attack.plan.baseline().map_err(refused)? else {
             return Ok(None);
         };
-        Ok(Some(Self { baseline, holders: problems.map(|problem| Holder::new(problem, attack.k)) }))
+        let parties = problems.map(|problem| Party::new(&*baseline, problem, attack.k));
+        Ok(Some(Self { baseline, parties }))
     }
 
     /// The score of one run.
-    pub(super) fn score(&mut self, fleet: &mut dyn Fleet) -> f64 {
+    pub(super) fn score(&mut self, fleet: &mut dyn Simulation) -> f64 {
         let mut score = 0.0;
         fleet.run(&mut |view: &RoundView<'_>| {
-            score += self.see(view.round, view.fleet);
-            self.follow(view.round, view.fleet);
+            score += self.see(view.round, view.simulation);
+            self.follow(view.round, view.simulation);
             ControlFlow::Continue(())
         });
         score
     }
 
     /// Scores the release of this round.
-    fn see(&mut self, round: u64, fleet: &dyn Fleet) -> f64 {
-        let k = self.holders[0].k;
+    fn see(&mut self, round: u64, fleet: &dyn Simulation) -> f64 {
+        let k = self.parties[0].k;
         let event = fleet.lockstep().and_then(|lockstep| lockstep.last_event(k));
         let (Some(event), false) = (event, self.baseline.part(round, k) == Part::Rests) else {
             return 0.0;
@@ -49,13 +50,13 @@ impl Follower {
             // The minimiser's density follows from that of the linear term, gradient and Hessian.
             // The noise that hides the solver's tolerance is too small to see.
             let density =
-                |holder: &Holder| baseline.perturbed(round, holder, release)?.log_density(scale);
-            let [without, with] = &self.holders;
+                |party: &Party| baseline.perturbed(round, party, release)?.log_density(scale);
+            let [without, with] = &self.parties;
             return density(with)
                 .zip(density(without))
                 .map_or(0.0, |(with, without)| with - without);
         }
-        let points = self.holders.each_mut().map(|holder| noiseless(baseline, round, holder));
+        let points = self.parties.each_mut().map(|party| noiseless(baseline, round, party));
         match points {
             [Some(without), Some(with)] => log_likelihood_ratio(&[without, with], release, event),
             _ => 0.0,
@@ -63,7 +64,7 @@ impl Follower {
     }
 
     /// Takes in what was released, as everybody does.
-    fn follow(&mut self, round: u64, fleet: &dyn Fleet) {
+    fn follow(&mut self, round: u64, fleet: &dyn Simulation) {
         let released = (0..fleet.len())
             .filter(|&l| self.baseline.part(round, l) == Part::Releases)
             .filter_map(|l| unprotected(fleet.release(l).to_vec()));

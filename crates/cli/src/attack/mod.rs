@@ -14,20 +14,17 @@ mod started;
 pub use pair::worst_pair;
 pub use sensitivity::largest_move;
 
-use crate::agents::{self, Promise};
-use crate::config::{Config, Mechanism, Solver};
-use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::progress::Progress;
-use dzoa::admm::RoundContext;
+use crate::refusal::refused;
 use dzoa::agent::Output;
-use dzoa::lagrangian::Lagrangian;
+use dzoa::plan::{Data, Plan};
 use dzoa::prelude::*;
+use dzoa::primal::{Lagrangian, RoundContext, Scalar, Workspace};
 use dzoa::privacy::Event;
 use dzoa::problem::LocalObjective;
-use dzoa::scalar::Scalar;
-use dzoa::simulate::Fleet;
-use dzoa::zeroth_order::Workspace;
+use dzoa::run::Simulation;
+use dzoa_table::{Error, Result};
 use follower::Follower;
 use rayon::prelude::*;
 use started::{Known, Start};
@@ -36,12 +33,8 @@ use std::sync::Arc;
 
 /// Many runs against one agent.
 pub struct Attack<'a> {
-    /// With as many rounds as the attacker sees.
-    pub config: &'a Config,
-    /// The network.
-    pub graph: &'a Graph,
-    /// Every agent's inner loop.
-    pub inner: &'a [ZerothOrder],
+    /// Of the rounds that the attacker sees.
+    pub plan: &'a Plan,
     /// The attacked agent.
     pub k: usize,
     /// Runs under each data set.
@@ -54,7 +47,7 @@ pub struct Attack<'a> {
 struct Runs<'a> {
     held: &'a Problem,
     problems: [&'a Problem; 2],
-    promises: &'a [Promise],
+    plan: &'a Plan,
     objectives: [LocalObjective; 2],
     /// Of `output`: what the first round needs is the same in every run.
     known: Option<Known>,
@@ -65,11 +58,11 @@ impl Attack<'_> {
     pub fn scores(
         &self,
         problems: [&Problem; 2],
-        promises: &[Promise],
+        plan: &Plan,
         streams: &Streams,
     ) -> Result<[Vec<f64>; 2]> {
         let under = |bit: usize| {
-            self.scores_under(problems[bit], problems, promises, &streams.trial(1 + bit as u64))
+            self.scores_under(problems[bit], problems, plan, &streams.trial(1 + bit as u64))
         };
         Ok([under(0)?, under(1)?])
     }
@@ -79,17 +72,16 @@ impl Attack<'_> {
         &self,
         held: &Problem,
         problems: [&Problem; 2],
-        promises: &[Promise],
+        plan: &Plan,
         streams: &Streams,
     ) -> Result<Vec<f64>> {
         let objectives = problems.map(|problem| problem.local(self.k));
-        let Config { algorithm, privacy, .. } = self.config;
-        let known = match (&privacy.mechanism, &algorithm.solver) {
-            (_, Solver::Baseline(_)) => None,
-            (Mechanism::Output { .. }, _) => Some(Known::new(self, held, problems, promises)?),
-            _ => None,
+        let own = plan.spec().algorithm.entry().is_none();
+        let known = match own && plan.spec().mechanism.certifies() {
+            true => Some(Known::new(self, held, problems, plan)?),
+            false => None,
         };
-        let runs = Runs { held, problems, promises, objectives, known };
+        let runs = Runs { held, problems, plan, objectives, known };
         (0..self.trials as u64)
             .into_par_iter()
             .map_init(Workspace::default, |work, trial| {
@@ -107,21 +99,21 @@ impl Attack<'_> {
 
     /// One run.
     fn score(&self, runs: &Runs<'_>, streams: &Streams, work: &mut Workspace) -> Result<f64> {
-        let Attack { config, graph, inner, k, .. } = *self;
+        let k = self.k;
+        let build = || {
+            let plan = runs.plan.with_data(Data::Rows(runs.held.clone()));
+            plan.simulation(Vec::new(), streams).map_err(refused)
+        };
         if let Some(mut follower) = Follower::new(self, runs.problems)? {
-            let charged = (runs.promises, Vec::new());
-            let mut fleet = agents::build(config, runs.held, graph, inner, charged, streams)?;
+            let mut fleet = build()?;
             return Ok(follower.score(&mut *fleet));
         }
         let start = Start::default();
-        let mut fleet: Box<dyn Fleet> = match &runs.known {
+        let mut fleet: Box<dyn Simulation> = match &runs.known {
             Some(known) => Box::new(self.started(runs, known, &start, streams)?),
-            None => {
-                let charged = (runs.promises, Vec::new());
-                agents::build(config, runs.held, graph, inner, charged, streams)?
-            }
+            None => build()?,
         };
-        let events = &runs.promises[k].events;
+        let (events, rounds) = (&runs.plan.at(k).charges.events, runs.plan.rounds());
         let mut attacker = Attacker {
             objectives: &runs.objectives,
             shadows: self.shadows(runs, &start, streams),
@@ -130,7 +122,7 @@ impl Attack<'_> {
             work: Workspace::default(),
         };
         attacker.predict(&fleet.agents()[k], 1);
-        if config.algorithm.admm.rounds == 1
+        if rounds == 1
             && let Some(agent) = fleet.agents_mut().get_mut(k)
         {
             // One round of one agent: nobody else need compute.
@@ -147,10 +139,10 @@ impl Attack<'_> {
             return Ok(attacker.score);
         }
         fleet.run(&mut |view: &RoundView<'_>| {
-            let agent = &view.fleet.agents()[k];
+            let agent = &view.simulation.agents()[k];
             let event = &events[(view.round as usize - 1).min(events.len() - 1)];
             attacker.see(agent.beta(), event);
-            if view.round < config.algorithm.admm.rounds {
+            if view.round < rounds {
                 attacker.predict(agent, view.round + 1);
             }
             ControlFlow::Continue(())
@@ -161,16 +153,16 @@ impl Attack<'_> {
     /// What computes the noiseless updates under either data set.
     fn shadows(&self, runs: &Runs<'_>, start: &Start, streams: &Streams) -> Shadows {
         let k = self.k;
-        match (&self.config.privacy.mechanism, &runs.known) {
-            (Mechanism::Scalar { clip, .. }, _) => Shadows::Scalar {
+        match (runs.plan.clip().zip(runs.plan.at(k).inner), &runs.known) {
+            (Some((clip, inner)), _) => Shadows::Scalar {
                 steps: Box::new(runs.problems.map(|problem| Scalar {
-                    inner: self.inner[k],
-                    clip: agents::clip_of(*clip),
+                    inner,
+                    clip,
                     samples: Arc::new(problem.risk(k)),
                 })),
                 // The directions are public.
                 streams: streams.clone(),
-                warm: self.config.algorithm.admm.warm_start,
+                warm: runs.plan.admm().warm_start,
             },
             (_, Some(known)) => {
                 let exact = Box::new(known.shadows(runs.problems, k));
@@ -201,7 +193,7 @@ enum Shadows {
 enum Predicted {
     Points([Vec<f64>; 2]),
     /// With the linear part and the weight of the quadratic that it was predicted for.
-    Scalars(Box<[dzoa::scalar::Prediction; 2]>, Vec<f64>, f64),
+    Scalars(Box<[dzoa::primal::Prediction; 2]>, Vec<f64>, f64),
 }
 
 struct Attacker<'a> {

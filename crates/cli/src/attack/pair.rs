@@ -1,10 +1,11 @@
 //! Which neighbouring data set the attacked agent may hold instead.
 
-use crate::config::Config;
-use crate::error::{Error, Result};
-use dzoa::lagrangian::Lagrangian;
+use dzoa::plan::{Data, Plan};
 use dzoa::prelude::*;
+use dzoa::primal::Lagrangian;
 use dzoa::problem::loss::Targets;
+use dzoa::run::evaluate::distance_squared;
+use dzoa_table::{Error, Result};
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -17,10 +18,12 @@ pub struct Pair {
 }
 
 /// The neighbouring data set, among replaced and extreme rows, that moves the first exact update
-/// most.
-pub fn worst_pair(config: &Config, problem: &Problem, graph: &Graph, k: usize) -> Result<Pair> {
-    let quadratic =
-        config.algorithm.admm.rho * graph.neighbourhood(k, config.network.self_loop) as f64;
+/// most. Targets from files are bounded by 1.
+pub fn worst_pair(plan: &Plan, k: usize, bounded: bool) -> Result<Pair> {
+    let Data::Rows(problem) = plan.data() else {
+        return Err(Error::run("a program has no rows that could be replaced"));
+    };
+    let quadratic = plan.admm().rho * plan.at(k).neighbourhood as f64;
     let update = |problem: &Problem| {
         let objective = problem.local(k);
         let linear = vec![0.0; problem.dim()];
@@ -28,13 +31,13 @@ pub fn worst_pair(config: &Config, problem: &Problem, graph: &Graph, k: usize) -
         Exact::new(problem.risk(k), Some(1e-6)).solve(&lagrangian).ok().map(|(b, _)| b)
     };
     let base = update(problem).ok_or_else(|| Error::run("the exact update cannot be computed"))?;
-    let best = candidates(problem, k, config.schema.is_some())
+    let best = candidates(problem, k, bounded)
         .into_par_iter()
         .enumerate()
         .filter_map(|(number, candidate)| {
             let problem = candidate.replaces(problem, k);
             let moved = update(&problem)?;
-            let distance: f64 = moved.iter().zip(&base).map(|(a, b)| (a - b) * (a - b)).sum();
+            let distance = distance_squared(&moved, &base);
             Some((distance, number, candidate, problem))
         })
         // The first of equals, so that threads change nothing.

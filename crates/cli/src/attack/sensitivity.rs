@@ -1,44 +1,38 @@
 //! The deterministic half of an audit: does any pair of rows move the noiseless update farther than
 //! claimed?
 
-use crate::agents::{self, Promise};
-use crate::config::{Config, Mechanism, Solver};
-use crate::error::Result;
-use dzoa::prelude::*;
-use dzoa::scalar::Scalar;
+use crate::refusal::refused;
+use dzoa::plan::{AgentPlan, Claimed, Data, Plan};
+use dzoa::primal::Scalar;
 use dzoa::worst_case::{Attacked, LargestMove, of_baseline, of_output, of_scalar};
+use dzoa_table::Result;
 use std::sync::Arc;
 
 /// The largest move that was found at agent `k`, beside its claim; `None` where no sensitivity is
 /// claimed.
-pub fn largest_move(
-    config: &Config,
-    problem: &Problem,
-    graph: &Graph,
-    (k, inner): (usize, Option<&ZerothOrder>),
-    promise: &Promise,
-) -> Result<Option<LargestMove>> {
-    let Some(target) = config.privacy.mechanism.target() else { return Ok(None) };
-    let attacked = Attacked { problem, k, rows_per_person: target.rows_per_person };
-    let admm = &config.algorithm.admm;
-    if let Solver::Baseline(_) = config.algorithm.solver {
-        // Refused here once, so that nothing is left to fail below.
-        agents::baseline(config, problem, graph)?;
-        let fresh =
-            || agents::baseline(config, problem, graph).ok().flatten().expect("built above");
-        return Ok(of_baseline(&attacked, &promise.events, admm.rounds, fresh));
+pub fn largest_move(plan: &Plan, k: usize) -> Result<Option<LargestMove>> {
+    let (Claimed::Exact { rows_per_person, .. }, Data::Rows(problem)) =
+        (plan.claimed(), plan.data())
+    else {
+        return Ok(None);
+    };
+    let attacked = Attacked { problem, k, rows_per_person };
+    let AgentPlan { neighbourhood, inner, charges } = plan.at(k);
+    // Refused here once, so that nothing is left to fail below.
+    if plan.baseline().map_err(refused)?.is_some() {
+        let fresh = || plan.baseline().ok().flatten().expect("built above");
+        return Ok(of_baseline(&attacked, &charges.events, plan.rounds(), fresh));
     }
-    Ok(match (&config.privacy.mechanism, inner) {
-        (Mechanism::Scalar { clip, .. }, Some(inner)) => {
+    Ok(match (plan.clip(), inner) {
+        (Some(clip), Some(inner)) => {
             let samples = Arc::new(problem.risk(k));
-            let scalar = Scalar { inner: *inner, clip: agents::clip_of(*clip), samples };
-            of_scalar(&attacked, &promise.events[0], &scalar)
+            let scalar = Scalar { inner: *inner, clip, samples };
+            of_scalar(&attacked, &charges.events[0], &scalar)
         }
-        (Mechanism::Output { .. }, inner) => {
-            let near = graph.neighbourhood(k, config.network.self_loop);
-            let quadratic = admm.rho * near as f64;
-            of_output(&attacked, &promise.events[0], quadratic, inner.copied(), promise.tau)
+        (None, inner) => {
+            let quadratic = plan.admm().rho * *neighbourhood as f64;
+            of_output(&attacked, &charges.events[0], quadratic, *inner, charges.tau)
         }
-        _ => None,
+        (Some(_), None) => None,
     })
 }

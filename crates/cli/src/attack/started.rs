@@ -8,15 +8,14 @@
 //! depend on the run alone, so that threads change nothing.
 
 use super::{Attack, Runs};
-use crate::agents::{self, Promise};
-use crate::error::{Error, Result};
-use dzoa::admm::{Admm, InnerFailure, Primal, PrimalStep, RoundContext};
-use dzoa::lagrangian::Lagrangian;
-use dzoa::output::Output;
+use crate::refusal::refused;
+use dzoa::admm::Admm;
+use dzoa::plan::{Charges, Data, Plan};
 use dzoa::prelude::*;
-use dzoa::privacy::Receipt;
-use dzoa::simulate::{Releases, agents};
-use dzoa::zeroth_order::Workspace;
+use dzoa::primal::{
+    Certified, InnerFailure, Lagrangian, Primal, PrimalStep, PrimalTask, Workspace,
+};
+use dzoa_table::{Error, Result};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// How near a shadow comes, in units of tau, where its point must satisfy the loop's own certificate,
@@ -39,15 +38,15 @@ impl Known {
         attack: &Attack<'_>,
         held: &Problem,
         problems: [&Problem; 2],
-        promises: &[Promise],
+        plan: &Plan,
     ) -> Result<Self> {
-        let (settings, k) = (agents::outer_loop(attack.config, attack.graph).0, attack.k);
+        let (settings, graph, k) = (*plan.admm(), plan.graph(), attack.k);
         let duals = |problem: &Problem, l: usize, tolerance: f64| {
-            first_duals(problem, l, (&settings, attack.graph), tolerance)
+            first_duals(problem, l, (&settings, graph), tolerance)
         };
         let near = if attack.inner_loop(held, k).is_some() { NEAR } else { 1.0 };
-        let tolerance = near * promises[k].tau;
-        let first = (0..attack.graph.len()).map(|l| duals(held, l, promises[l].tau));
+        let tolerance = near * plan.at(k).charges.tau;
+        let first = (0..graph.len()).map(|l| duals(held, l, plan.at(l).charges.tau));
         let shadow = |bit: usize| duals(problems[bit], k, tolerance);
         Ok(Self {
             held: usize::from(Arc::ptr_eq(&held.agents[k], &problems[1].agents[k])),
@@ -102,23 +101,20 @@ impl Start {
 
 /// The mechanism's own step from another start.
 struct Started {
-    step: Output,
+    step: Certified,
     start: Start,
 }
 
 impl PrimalStep for Started {
     fn update(
         &mut self,
-        lagrangian: &Lagrangian<'_>,
-        start: &[f64],
-        receipt: Receipt,
-        context: &RoundContext<'_>,
+        task: PrimalTask<'_>,
         work: &mut Workspace,
     ) -> Result<Primal, InnerFailure> {
         let (point, duals) = self.start.take();
         self.step.recall(duals);
-        let start = if point.len() == start.len() { &point } else { start };
-        self.step.update(lagrangian, start, receipt, context, work)
+        let start = if point.len() == task.start.len() { &point } else { task.start };
+        self.step.update(PrimalTask { start, ..task }, work)
     }
 }
 
@@ -128,7 +124,7 @@ impl Attack<'_> {
     /// take its time and change nothing that is released.
     fn inner_loop(&self, problem: &Problem, l: usize) -> Option<ZerothOrder> {
         let smooth = problem.loss.smoothness().is_some();
-        self.inner.get(l).copied().filter(|_| l == self.k && smooth)
+        self.plan.at(l).inner.filter(|_| l == self.k && smooth)
     }
 
     /// The agents of one run of `output`.
@@ -139,20 +135,18 @@ impl Attack<'_> {
         start: &Start,
         streams: &Streams,
     ) -> Result<Vec<Agent>> {
-        let (problem, promises) = (runs.held, runs.promises);
-        let (settings, average) = agents::outer_loop(self.config, self.graph);
-        let events = promises.iter().map(|promise| promise.events.clone()).collect();
-        let releases = Releases { events, ledgers: Vec::new(), average };
-        let built = agents(problem, self.graph, settings, releases, streams, |l| {
+        let problem = runs.held;
+        let plan = runs.plan.with_data(Data::Rows(problem.clone()));
+        let built = plan.agents_with_steps(Vec::new(), streams, |l| {
             let inner = self.inner_loop(problem, l);
-            let Promise { tau, radius, .. } = promises[l];
-            let mut step = Output::new(inner, problem.risk(l), tau, radius);
+            let Charges { tau, radius, .. } = plan.at(l).charges;
+            let mut step = Certified::output(inner, problem.risk(l), tau, radius);
             step.recall(known.first[l].clone());
             match l == self.k {
                 true => Box::new(Started { step, start: start.clone() }),
                 false => Box::new(step),
             }
         });
-        built.map_err(agents::refused)
+        built.map_err(refused)
     }
 }

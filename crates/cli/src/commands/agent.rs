@@ -6,22 +6,23 @@ mod results;
 pub mod state;
 mod watch;
 
-use crate::agents;
 use crate::args::AgentArgs;
-use crate::config::{Config, DataSource, Mode};
-use crate::error::{Error, Result};
-use crate::instance::Instances;
+use crate::config::{Config, Mode};
 use crate::interrupt;
 use crate::ledger_file::LedgerFile;
 use crate::network_file::NetworkFile;
-use crate::private_file;
+use crate::refusal::refused;
+use crate::terminal;
+use dzoa::plan::{Data, Plan};
 use dzoa::prelude::*;
 use dzoa::privacy::Entry;
 use dzoa_node::certs::CertFiles;
-use dzoa_node::drive::{Outcome, drive};
-use dzoa_node::node::{End, Node, NodeError, Settings};
+use dzoa_node::drive::{DriveEnd, drive};
+use dzoa_node::node::{End, Node, NodeError, NodeSettings};
+use dzoa_node::transport::{LinkSettings, Place, ZenohLink};
 use dzoa_node::wire;
-use dzoa_node::zenoh_link::{LinkSettings, Place, ZenohLink};
+use dzoa_report::let_group_read;
+use dzoa_table::{DataSource, Error, Instances, Result};
 use rand::TryRng;
 use results::{Charged, Results};
 use state::{About, State, begin};
@@ -38,7 +39,7 @@ const ORPHANS_GRACE: Duration = Duration::from_secs(10);
 
 /// Runs one agent to the end of its part.
 pub fn agent(args: &AgentArgs) -> Result<()> {
-    let NetworkFile { mut config, digest, places, routers } =
+    let NetworkFile { config, digest, places, routers } =
         NetworkFile::load(&args.network, &args.sets)?;
     let k = position(&places, &args.name)?;
     let certs = CertFiles::of(&args.certs, &args.name);
@@ -47,27 +48,27 @@ pub fn agent(args: &AgentArgs) -> Result<()> {
     })?;
     let fresh = config.streams()?.trial(0);
     let instances = rows(args, &config)?;
-    agents::apply_public_rule(&mut config, &instances);
-    super::run::check_agents(&config, &instances)?;
-    let config = Arc::new(config);
     let problem = instances.problem(&fresh);
-    // What the promise cannot keep is refused before anything is written.
-    let neighbourhood = instances.graph.neighbourhood(k, config.network.self_loop);
-    let promise = agents::promise(&config, &problem, neighbourhood, k)?;
+    // What cannot be guaranteed is refused before anything is written.
+    let plan = Plan::of_one(&config.spec, &Data::Rows(problem.clone()), &instances.graph, k)
+        .map_err(refused)?;
+    if args.dry_run {
+        return terminal::print_plan(&config.name, &plan, false);
+    }
+    let plan = Arc::new(plan);
 
     if args.group_readable {
-        private_file::let_group_read();
+        let_group_read();
     }
-    let mut watch = Watch::new(args, &config)?;
+    let mut watch = Watch::new(args, &config, &plan)?;
     let about = About { config: &config, network: digest, samples: &problem.agents[k] };
     let State { opened, mut ledger } = State::open(args, &about, &fresh)?;
     let streams = Streams::from_key(opened.first.key, config.run.seed.is_some());
-    if let Some(word) = begin(args, &about, &mut ledger, &promise, streams.run_id())? {
+    if let Some(word) = begin(args, &about, &mut ledger, &plan, streams.run_id())? {
         watch.warn(&word);
     }
     let spent = ledger.ledger.clone();
-    let agent =
-        agents::build_one(config.clone(), &problem, &instances.graph, k, spent, streams.clone())?;
+    let agent = plan.agent(k, spent, streams.clone());
     let (ledger, keep) = shared(ledger);
     let settings = settings(&config, digest, &places)?;
     if opened.cut > 0 {
@@ -108,15 +109,16 @@ pub fn agent(args: &AgentArgs) -> Result<()> {
     link.close();
     let outcome = outcome.map_err(trouble)?;
 
-    let results = Results { args, config: &config, instances: &instances, k, streams: &streams };
+    let results =
+        Results { args, config: &config, instances: &instances, plan: &plan, k, streams: &streams };
     match outcome {
-        Outcome::Asked => Err(Error::run(format!(
+        DriveEnd::Asked => Err(Error::run(format!(
             "stopped in round {}; everything is kept in {}",
             node.agent().round(),
             args.state.display()
         ))
         .hint("the same command goes on from there")),
-        Outcome::Ended(end) => {
+        DriveEnd::Ended(end) => {
             let ledger = ledger.lock().expect("no holder panics").ledger.clone();
             let charged = Charged { run: streams.run_id(), ledger };
             results.write(&node, &problem, &charged, &end, elapsed)?;
@@ -159,8 +161,8 @@ fn rows(args: &AgentArgs, config: &Config) -> Result<Instances> {
             file.display()
         ))
         .hint("remove [data] from the network file, or --data")),
-        (None, DataSource::Synthetic(_)) => Instances::prepare(config, &streams),
-        (Some(file), _) => Instances::of_one(config, file, &streams),
+        (None, DataSource::Synthetic(_)) => Instances::prepare(&config.instances(), &streams),
+        (Some(file), _) => Instances::of_one(&config.instances(), file, &streams),
         (None, _) => Err(Error::input("--data is missing: this agent has no rows")
             .hint("give the file with this agent's rows; it stays on this machine")),
     }
@@ -169,7 +171,7 @@ fn rows(args: &AgentArgs, config: &Config) -> Result<Instances> {
 type SharedLedger = Arc<Mutex<LedgerFile>>;
 
 /// The ledger, and what makes an entry of it durable.
-fn shared(ledger: LedgerFile) -> (SharedLedger, dzoa_node::node::KeepEntry) {
+fn shared(ledger: LedgerFile) -> (SharedLedger, dzoa_node::node::PersistEntry) {
     let ledger = Arc::new(Mutex::new(ledger));
     let kept = ledger.clone();
     let keep = move |entry: &Entry| {
@@ -178,15 +180,15 @@ fn shared(ledger: LedgerFile) -> (SharedLedger, dzoa_node::node::KeepEntry) {
     (ledger, Box::new(keep))
 }
 
-fn settings(config: &Config, network: [u8; 32], places: &[Place]) -> Result<Settings> {
-    let (round_limit, lag) = match config.algorithm.mode {
+fn settings(config: &Config, network: [u8; 32], places: &[Place]) -> Result<NodeSettings> {
+    let (round_limit, lag) = match config.mode {
         Mode::Synchronous => (None, 0),
         Mode::Partial { limit, lag } => (Some(limit), lag),
     };
     let session = rand::rngs::SysRng
         .try_next_u64()
         .map_err(|error| Error::run(format!("the operating system has no entropy: {error}")))?;
-    Ok(Settings {
+    Ok(NodeSettings {
         network,
         program: env!("CARGO_PKG_VERSION").into(),
         session,
@@ -220,7 +222,7 @@ fn position(places: &[Place], name: &str) -> Result<usize> {
         let names: Vec<&str> = places.iter().map(|place| place.name.as_str()).collect();
         Error::input(format!(
             "--name {}: no such agent in the network file",
-            crate::error::shown(name)
+            dzoa_table::shown(name)
         ))
         .hint(format!("the agents are: {}", names.join(", ")))
     })

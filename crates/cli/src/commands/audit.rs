@@ -1,18 +1,19 @@
 //! `dzoa audit`: attacks what a neighbour sees of one agent, and compares with the claim.
 
-use crate::agents::{self, Promise};
 use crate::args::AuditArgs;
 use crate::attack::{Attack, largest_move, worst_pair};
-use crate::config::{self, Config, Mechanism};
-use crate::error::{Error, Result};
-use crate::inner::inner_loops;
-use crate::instance::Instances;
+use crate::config::Config;
 use crate::progress::Progress;
-use crate::{files, interrupt, plot};
+use crate::refusal::refused;
+use crate::terminal;
+use crate::{files, interrupt};
+use dzoa::plan::{Charges, Claimed, Data, Plan, RunSpec};
 use dzoa::prelude::*;
+use dzoa::privacy::Event;
 use dzoa::privacy::audit::{Finding, Scores, separation, test};
-use dzoa::privacy::{Accountant, Event, ExactGaussian, calibrate};
 use dzoa::worst_case::LargestMove;
+use dzoa_report::{scores_svg, to_json, write_file};
+use dzoa_table::{Error, Instances, Result};
 use serde::Serialize;
 
 /// How far the noise is scaled down in the control that must be caught.
@@ -81,41 +82,42 @@ fn verdict(violated: bool) -> &'static str {
 
 /// Runs the attack and its controls.
 pub fn audit(args: &AuditArgs) -> Result<()> {
-    let mut config = Config::load(args.common.config.as_deref(), &args.common.sets)?;
+    let config = Config::load(args.common.config.as_deref(), &args.common.sets)?;
     let out =
         files::output_directory(args.common.out.as_deref(), &format!("{}-audit", config.name))?;
     let streams = config.streams()?;
     let pool = config.thread_pool()?;
-    let instances = Instances::prepare(&config, &streams)?;
-    agents::apply_public_rule(&mut config, &instances);
-    let rounds = rounds_seen(args, &config)?;
+    let instances = Instances::prepare(&config.instances(), &streams)?;
     let (graph, problem) = (&instances.graph, instances.problem(&streams.trial(0)));
-    let promises = agents::promises(&config, &problem, graph)?;
+    let mechanism = match reference::optimum(&problem) {
+        Ok(optimum) => config.spec.mechanism.with_optimum(&optimum.coefficients),
+        Err(_) => config.spec.mechanism.clone(),
+    };
+    let spec = RunSpec { mechanism, ..config.spec.clone() };
+    let plan = Plan::new(&spec, &Data::Rows(problem.clone()), graph).map_err(refused)?;
+    let rounds = rounds_seen(args, &plan)?;
     let k = target_agent(args.agent.as_deref(), graph)?;
-    let claimed = Claimed::of(&config, &promises[k], rounds)?;
-    let optimum = reference::optimum(&problem).ok();
-    let inner = inner_loops(&config, &problem, graph, optimum.as_ref())?;
-    let moved = largest_move(&config, &problem, graph, (k, inner.get(k)), &promises[k])?;
+    let claimed = Claim::of(&plan, k, rounds)?;
+    let moved = largest_move(&plan, k)?;
     let sensitivity = moved.map(Sensitivity::of);
     sensitivity.iter().for_each(|found| eprintln!("{}", found.sentence()));
     // The plan is for the whole run; the attacker sees its first rounds. Averages are free.
-    config.algorithm.admm.rounds = rounds;
-    config.algorithm.average = config::Average::None;
-    let pair = worst_pair(&config, &problem, graph, k)?;
+    let plan = plan.seen_for(rounds);
+    let pair = worst_pair(&plan, k, config.schema.is_some())?;
     interrupt::listen();
     let runs = 2 * args.trials as u64 * if args.no_controls { 1 } else { 3 };
     let what = format!("{}: attacking agent {}", config.name, graph.names()[k]);
     let progress = Progress::new(runs, &what);
-    let (config, trials) = (&config, args.trials);
-    let attack = Attack { config, graph, inner: &inner, k, trials, progress: &progress };
+    let trials = args.trials;
+    let attack = Attack { plan: &plan, k, trials, progress: &progress };
     let trial = Trial {
         attack: &attack,
         problems: [&problem, &pair.problem],
-        promises: &promises,
+        plan: &plan,
         claimed: &claimed,
         confidence: args.confidence,
     };
-    let attacked = scaled(&promises, args.noise_scale).unwrap_or_else(|| promises.clone());
+    let attacked = scaled(&plan, args.noise_scale).unwrap_or_else(|| plan.clone());
     let scores = pool.install(|| attack.scores(trial.problems, &attacked, &streams))?;
     let controls = match args.no_controls {
         true => Vec::new(),
@@ -126,8 +128,8 @@ pub fn audit(args: &AuditArgs) -> Result<()> {
     let refuted = sensitivity.as_ref().is_some_and(|found| !found.holds);
     let report = Report {
         name: config.name.clone(),
-        algorithm: config.algorithm.name().into(),
-        mechanism: config.privacy.mechanism.name().into(),
+        algorithm: config.spec.algorithm.name().into(),
+        mechanism: config.spec.mechanism.name().into(),
         agent: graph.names()[k].clone(),
         rounds,
         pair: pair.description,
@@ -144,21 +146,21 @@ pub fn audit(args: &AuditArgs) -> Result<()> {
         if_gaussian: claimed.mu.map(|mu| trial.if_gaussian(&scores, mu)),
         controls,
     };
-    files::write_file(&out, "audit.svg", plot::scores(&scores, finding.threshold, report.verdict))?;
+    write_file(&out, "audit.svg", scores_svg(&scores, finding.threshold, report.verdict))?;
     hand_over(&report, &out, args.common.json)
 }
 
 fn hand_over(report: &Report, out: &std::path::Path, json: bool) -> Result<()> {
-    files::write_file(out, "audit.json", &files::json(report)?)?;
-    if json { super::print_json(report) } else { super::print(&describe(report, out)) }
+    write_file(out, "audit.json", &to_json(report)?)?;
+    if json { terminal::print_json(report) } else { terminal::print(&describe(report, out)) }
 }
 
 /// As many rounds as the attacker sees.
-fn rounds_seen(args: &AuditArgs, config: &Config) -> Result<u64> {
-    let planned = config.algorithm.admm.rounds;
-    let rounds = args.rounds.unwrap_or(match config.privacy.mechanism {
-        Mechanism::Intrinsic { .. } => 1,
-        _ => planned,
+fn rounds_seen(args: &AuditArgs, plan: &Plan) -> Result<u64> {
+    let planned = plan.rounds();
+    let rounds = args.rounds.unwrap_or(match plan.claimed() {
+        Claimed::Nominal { .. } => 1,
+        Claimed::Nothing | Claimed::Exact { .. } => planned,
     });
     if rounds > planned {
         return Err(Error::input(format!(
@@ -190,8 +192,8 @@ impl Sensitivity {
 struct Trial<'a> {
     attack: &'a Attack<'a>,
     problems: [&'a Problem; 2],
-    promises: &'a [Promise],
-    claimed: &'a Claimed,
+    plan: &'a Plan,
+    claimed: &'a Claim,
     confidence: f64,
 }
 
@@ -217,7 +219,7 @@ impl Trial<'_> {
         // Both halves hold D; the score would tell D from D'. Nothing may be found.
         let same = |trial: u64| {
             let (held, streams) = (self.problems[0], streams.trial(trial));
-            self.attack.scores_under(held, self.problems, self.promises, &streams)
+            self.attack.scores_under(held, self.problems, self.plan, &streams)
         };
         let same = self.judge(&[same(11)?, same(12)?]);
         let mut controls = vec![Control {
@@ -226,7 +228,7 @@ impl Trial<'_> {
             largest_provable_epsilon: same.largest_provable_epsilon,
             passed: same.epsilon_lower_bound == 0.0,
         }];
-        if let Some(weak) = scaled(self.promises, CONTROL_SCALE) {
+        if let Some(weak) = scaled(self.plan, CONTROL_SCALE) {
             let scores = self.attack.scores(self.problems, &weak, &streams.trial(3))?;
             let found = self.judge(&scores);
             let claimed = self.claimed.epsilon;
@@ -244,7 +246,7 @@ impl Trial<'_> {
 }
 
 /// What the mechanism claims about the rounds that the attacker sees.
-struct Claimed {
+struct Claim {
     claim: &'static str,
     epsilon: f64,
     delta: f64,
@@ -263,33 +265,24 @@ fn composed_mu(events: &[Event]) -> Option<f64> {
     events.iter().map(square).sum::<Option<f64>>().map(f64::sqrt)
 }
 
-impl Claimed {
-    fn of(config: &Config, promise: &Promise, rounds: u64) -> Result<Self> {
-        match &config.privacy.mechanism {
-            Mechanism::None => {
+impl Claim {
+    fn of(plan: &Plan, k: usize, rounds: u64) -> Result<Self> {
+        let charged = plan.at(k).charges.charged(rounds);
+        match plan.claimed() {
+            Claimed::Nothing => {
                 Err(Error::input("`privacy.mechanism` is `none`: nothing is claimed")
                     .hint("audit a mechanism that claims something: intrinsic, output or scalar"))
             }
-            Mechanism::Intrinsic { epsilon, delta, .. } => {
+            claimed @ Claimed::Nominal { epsilon, delta } => {
                 // Theorem 1 for one round, Theorem 2 for several.
-                let epsilon = match rounds {
-                    1 => *epsilon,
-                    _ => calibrate::theorem2_epsilon(*epsilon, *delta, rounds),
-                };
-                Ok(Self { claim: "nominal", epsilon, delta: *delta, mu: None })
+                let several = claimed.spent(rounds, []).unwrap_or(epsilon);
+                let epsilon = if rounds == 1 { epsilon } else { several };
+                Ok(Self { claim: "nominal", epsilon, delta, mu: None })
             }
-            Mechanism::Output { target, .. } | Mechanism::Scalar { target, .. } => {
-                let mut total = ExactGaussian::default();
-                for event in promise.charged(rounds) {
-                    total.compose(event).map_err(|error| Error::run(error.to_string()))?;
-                }
-                let (epsilon, delta) = (total.epsilon(target.delta), target.delta);
-                Ok(Self {
-                    claim: "exact",
-                    epsilon,
-                    delta,
-                    mu: composed_mu(promise.charged(rounds)),
-                })
+            claimed @ Claimed::Exact { budget, .. } => {
+                let epsilon = claimed.spent(rounds, charged).unwrap_or(f64::INFINITY);
+                let mu = composed_mu(charged);
+                Ok(Self { claim: "exact", epsilon, delta: budget.delta, mu })
             }
         }
     }
@@ -299,15 +292,15 @@ impl Claimed {
 fn target_agent(name: Option<&str>, graph: &Graph) -> Result<usize> {
     match name {
         Some(name) => graph.names().iter().position(|known| known == name).ok_or_else(|| {
-            Error::input(format!("--agent {}: no such agent", crate::error::shown(name)))
+            Error::input(format!("--agent {}: no such agent", dzoa_table::shown(name)))
                 .hint(format!("the agents are: {}", graph.names().join(", ")))
         }),
         None => Ok((0..graph.len()).min_by_key(|&k| graph.neighbours(k).len()).unwrap_or(0)),
     }
 }
 
-/// Promises with scaled noise; `None` where no noise is added.
-fn scaled(promises: &[Promise], scale: f64) -> Option<Vec<Promise>> {
+/// The plan with scaled noise; `None` where no noise is added.
+fn scaled(plan: &Plan, scale: f64) -> Option<Plan> {
     let weaker = |event: &Event| match *event {
         Event::DiscreteGaussian { sensitivity, sigma, coordinates, count, .. } => {
             let (coordinates, count) = (coordinates as usize, count as usize);
@@ -322,13 +315,10 @@ fn scaled(promises: &[Promise], scale: f64) -> Option<Vec<Promise>> {
         Event::ObjectivePerturbation { .. } => Some(scaled_objective(event, scale)),
         _ => None,
     };
-    promises
-        .iter()
-        .map(|promise| {
-            let events: Option<Vec<Event>> = promise.events.iter().map(weaker).collect();
-            Some(Promise { events: events?.into(), ..promise.clone() })
-        })
-        .collect()
+    plan.with_charges(|charges| {
+        let events: Option<Vec<Event>> = charges.events.iter().map(weaker).collect();
+        Some(Charges { events: events?.into(), ..charges.clone() })
+    })
 }
 
 /// Objective perturbation with both of its noises scaled.

@@ -1,7 +1,8 @@
 //! `dzoa init`: something that runs, to change from there.
 
-use crate::error::{Error, Result};
+use crate::terminal;
 use dzoa::streams::{Purpose, Streams, fill_normal};
+use dzoa_table::{Error, Result};
 use rand::RngExt;
 use std::fmt::Write;
 use std::path::Path;
@@ -36,7 +37,7 @@ pub fn init(dir: &Path) -> Result<()> {
         let _ = writeln!(text, "wrote {}", path.display());
     }
     let _ = writeln!(text, "\nnext: dzoa run {}", dir.join("run.toml").display());
-    super::print(&text)
+    terminal::print(&text)
 }
 
 /// Made-up patients: the risk of a stay rises with age, blood pressure and smoking.

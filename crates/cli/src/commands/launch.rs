@@ -2,27 +2,25 @@
 
 mod children;
 
-use super::agent::state::ledger_name;
-use super::run::{Stage, Trial, check_agents, outcome};
-use super::{certs, summarise::summarise};
-use crate::agents;
 use crate::args::LaunchArgs;
-use crate::config::DataSource;
-use crate::error::{Error, Result, shown};
-use crate::files::{describe, output_directory, write_files};
-use crate::instance::Instances;
+use crate::files::{output_directory, write_files};
 use crate::interrupt;
-use crate::ledger_file;
+use crate::ledger_file::{self, ledger_name};
 use crate::network_file::NetworkFile;
+use crate::outcome::outcome;
 use crate::progress::Progress;
-use crate::summary::Summary;
+use crate::summarise::summarise;
+use crate::terminal;
+use crate::trial::{Books, Stage, Trial, planned};
 use children::Children;
 use dzoa::prelude::Streams;
 use dzoa::privacy::EarlierRuns;
 use dzoa_node::certs::CertFiles;
 use dzoa_node::journal;
 use dzoa_node::replay::{releases, replay};
-use dzoa_node::zenoh_link::{Place, Router, free_port, host, router_configuration};
+use dzoa_node::transport::{Place, Router, free_port, host, router_configuration};
+use dzoa_report::{Summary, describe};
+use dzoa_table::{DataSource, Error, Instances, Result, shown};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -57,17 +55,17 @@ pub fn launch(args: &LaunchArgs) -> Result<()> {
         network.config.root = PathBuf::new();
     }
     let streams = network.config.streams()?;
-    let instances = Instances::prepare(&network.config, &streams)?;
-    agents::apply_public_rule(&mut network.config, &instances);
-    check_agents(&network.config, &instances)?;
-    let problem = instances.problem(&streams.trial(0));
-    agents::promises(&network.config, &problem, &instances.graph)?;
+    let instances = Instances::prepare(&network.config.instances(), &streams)?;
+    let plan = planned(&network.config.spec, &instances, &streams.trial(0))?;
+    if args.dry_run {
+        return terminal::print_plan(&network.config.name, &plan, args.json);
+    }
     let out = output_directory(args.out.as_deref(), &network.config.name)?;
 
-    certs::make(&network, &out.join("certs"), DAYS)?;
+    network.certify(&out.join("certs"), DAYS)?;
     let routers = open_routers(&network, &out.join("certs"))?;
     interrupt::listen();
-    let rounds = network.config.algorithm.admm.rounds;
+    let rounds = plan.rounds();
     let progress = Progress::new(rounds, &format!("{}: starting", network.config.name));
     let mut children = Children::start(args, &sets, &network, &files, &out)?;
     let ended = children.wait(&progress, rounds);
@@ -78,7 +76,7 @@ pub fn launch(args: &LaunchArgs) -> Result<()> {
 
     let config = &network.config;
     let behind = Progress::hidden();
-    let stage = Stage::new(config, &instances, &behind, &out);
+    let stage = Stage::new(config, &instances, &plan, &behind, &out);
     let (mut pasts, mut keys) = (Vec::new(), Vec::new());
     let mut spent = Vec::new();
     for place in &network.places {
@@ -88,10 +86,14 @@ pub fn launch(args: &LaunchArgs) -> Result<()> {
             .map_err(|error| Error::run(format!("{}: {error}", path.display())))?;
         keys.push(journal::key(&records));
         pasts.push(releases(records));
-        spent.push(ledger_file::read(&dir.join(ledger_name(config)))?);
+        spent.push(ledger_file::read(&dir.join(ledger_name(config.run.seed.is_some())))?);
     }
-    let mut trial =
-        Trial::run(&stage, (spent, Vec::new()), &streams.trial(0), 0, |fleet, watch| {
+    let mut trial = Trial::run(
+        &stage,
+        Books { spent, files: Vec::new() },
+        &streams.trial(0),
+        0,
+        |fleet, watch| {
             for (agent, key) in fleet.agents_mut().iter_mut().zip(keys) {
                 agent.stand_in_for(Streams::from_key(key, config.run.seed.is_some()));
             }
@@ -101,7 +103,8 @@ pub fn launch(args: &LaunchArgs) -> Result<()> {
                     out.join("agents").display()
                 ))
             })
-        })?;
+        },
+    )?;
     let own = own_summaries(&network, &out)?;
     // The replay must say what the processes said, to the last bit.
     if own.iter().map(|summary| &summary.coefficients[0]).ne(&trial.estimates) {
@@ -113,12 +116,15 @@ pub fn launch(args: &LaunchArgs) -> Result<()> {
     let trials = [trial];
     // A trial: its ledgers end with it.
     let summary = summarise(config, &instances, &trials, EarlierRuns::NotCounted);
-    write_files(&out, config, &instances, &trials, &summary)?;
+    write_files(&out, config, &trials, &summary)?;
     if args.json {
-        super::print_json(&summary)?;
+        terminal::print_json(&summary)?;
     } else {
-        super::print(&describe(&summary, &out))?;
-        super::print(&format!("  every agent's own files in {}\n", out.join("agents").display()))?;
+        terminal::print(&describe(&summary, &out))?;
+        terminal::print(&format!(
+            "  every agent's own files in {}\n",
+            out.join("agents").display()
+        ))?;
     }
     outcome(&trials, &out)
 }

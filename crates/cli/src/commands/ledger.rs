@@ -1,9 +1,10 @@
 //! `dzoa ledger show|verify|migrate`
 
 use crate::args::LedgerAction;
-use crate::error::Result;
 use crate::ledger_file::{carry_over, read};
-use dzoa::privacy::{Ledger, Record};
+use crate::terminal;
+use dzoa::privacy::{Ledger, LedgerRecord};
+use dzoa_table::Result;
 use serde_json::json;
 use std::fmt::Write;
 use std::path::Path;
@@ -30,7 +31,7 @@ fn print(file: &Path, ledger: &Ledger, json: bool, more: Option<String>) -> Resu
     let spent = budget.map(|budget| ledger.epsilon(budget.delta));
     let dataset = ledger.header().map(|header| header.dataset.as_str()).unwrap_or_default();
     if json {
-        return super::print_json(&json!({
+        return terminal::print_json(&json!({
             "dataset": dataset, "entries": ledger.entries().len(), "releases": releases,
             "head": ledger.head(), "claim": ledger.claim(), "budget": budget,
             "epsilon_spent": spent.filter(|spent| spent.is_finite()), "valid": true,
@@ -55,7 +56,7 @@ fn print(file: &Path, ledger: &Ledger, json: bool, more: Option<String>) -> Resu
         }
         _ => text.push_str("budget none\n"),
     }
-    super::print(&(text + &more.unwrap_or_default()))
+    terminal::print(&(text + &more.unwrap_or_default()))
 }
 
 /// A line for every entry.
@@ -64,23 +65,23 @@ fn listed(ledger: &Ledger) -> String {
     let mut text = String::new();
     for entry in ledger.entries() {
         let what = match &entry.record {
-            Record::Begin(begin) => {
+            LedgerRecord::Begin(begin) => {
                 let planned = begin.planned.map_or("no guarantee".into(), |planned| {
                     format!("at most epsilon {} at delta {:e}", planned.epsilon, planned.delta)
                 });
                 format!("run {} begins: {}, {planned}", short(begin.run.to_string()), begin.note)
             }
-            Record::Charge(charge) => {
+            LedgerRecord::Charge(charge) => {
                 let event = serde_json::to_string(&charge.event).unwrap_or_default();
                 let again = if charge.attempt > 0 { ", made anew" } else { "" };
                 let run = short(charge.run.to_string());
                 format!("run {run} round {}{again}  {event}", charge.round)
             }
-            Record::Witness { agent, seen } => {
+            LedgerRecord::Witness { agent, seen } => {
                 let head = short(seen.head.to_string());
                 format!("saw {agent}'s ledger: {} entries, head {head}", seen.entries)
             }
-            Record::Migrated { from, entries, .. } => {
+            LedgerRecord::Migrated { from, entries, .. } => {
                 format!("carried over from format {from}: the {entries} releases that follow")
             }
             other => format!("{other:?}"),

@@ -1,11 +1,11 @@
 //! `dzoa predict` and `dzoa evaluate`
 
 use crate::args::ModelArgs;
-use crate::error::Result;
-use crate::load::{self, Request, Task};
-use crate::model::Model;
+use crate::terminal;
 use dzoa::problem::data::Samples;
 use dzoa::problem::loss::{Loss, Targets};
+use dzoa_report::Model;
+use dzoa_table::{Request, Result, Task, load};
 use serde::Serialize;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ fn fitted(args: &ModelArgs, task: Task) -> Result<Fitted> {
         label_column: None,
         task,
     };
-    let loaded = load::load(&args.file, &request)?;
+    let loaded = load(&args.file, &request)?;
     if let Some(note) = loaded.counts.note() {
         // Predictions are numbered by the rows that are left.
         eprintln!("{}: {note}", args.file.display());
@@ -57,7 +57,7 @@ pub fn predict(args: &ModelArgs) -> Result<()> {
             (Targets::Signs, _) => writeln!(csv, "{},{label},{score}", row + 1),
         };
     }
-    super::print(&csv)
+    terminal::print(&csv)
 }
 
 #[derive(Serialize)]
@@ -92,7 +92,7 @@ pub fn evaluate(args: &ModelArgs, json: bool) -> Result<()> {
     };
     let evaluation = Evaluation { rows, loss: average, accuracy, r2 };
     if json {
-        return super::print_json(&evaluation);
+        return terminal::print_json(&evaluation);
     }
     let mut text = format!("rows      {rows}\nloss      {average:.6} (mean {})\n", loss.name());
     if let Some(accuracy) = accuracy {
@@ -101,5 +101,5 @@ pub fn evaluate(args: &ModelArgs, json: bool) -> Result<()> {
     if let Some(r2) = r2 {
         let _ = writeln!(text, "R2        {r2:.4}");
     }
-    super::print(&text)
+    terminal::print(&text)
 }

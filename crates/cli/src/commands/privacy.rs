@@ -3,12 +3,13 @@
 use crate::args::{
     AlphaArgs, Calculator, ComposeArgs, EpsilonArgs, Lemma3Args, PlanArgs, PlanTopology, SigmaArgs,
 };
-use crate::error::{Error, Result};
-use dzoa::graph::{Graph, Topology};
+use crate::terminal;
+use dzoa::network::{Graph, Topology};
 use dzoa::privacy::calibrate::{self, Corollary1};
 use dzoa::privacy::gaussian;
 use dzoa::streams::{Purpose, Streams};
 use dzoa::theory::{Theorem3Inputs, theorem3_bound};
+use dzoa_table::{Error, Result};
 use serde_json::json;
 use std::fmt::Write;
 
@@ -31,14 +32,14 @@ fn lemma3(args: &Lemma3Args) -> f64 {
 
 fn show(json: bool, value: &serde_json::Value, lines: &[(&str, String)]) -> Result<()> {
     if json {
-        return super::print_json(value);
+        return terminal::print_json(value);
     }
     let width = lines.iter().map(|(label, _)| label.len()).max().unwrap_or(0);
     let text: String = lines.iter().fold(String::new(), |mut text, (label, value)| {
         let _ = writeln!(text, "{label:<width$}  {value}");
         text
     });
-    super::print(&text)
+    terminal::print(&text)
 }
 
 fn epsilon(args: &EpsilonArgs) -> Result<()> {
@@ -217,7 +218,7 @@ fn plan(args: &PlanArgs) -> Result<()> {
                         "optimisation_term": bound.map(|b| b.optimisation) })
             })
             .collect();
-        return super::print_json(&json!({
+        return terminal::print_json(&json!({
             "total_epsilon": args.total_epsilon, "delta": args.delta, "agents": args.agents,
             "samples": args.samples, "features": args.features, "neighbourhood": neighbourhood,
             "adjacency": "replace-one", "plan": table,
@@ -248,5 +249,5 @@ fn plan(args: &PlanArgs) -> Result<()> {
     text.push_str(
         "\nMore rounds need more noise in each; a larger rho needs less noise but converges more slowly.\n",
     );
-    super::print(&text)
+    terminal::print(&text)
 }

@@ -1,14 +1,13 @@
 //! `dzoa report DIR`
 
-use crate::error::{Error, Result};
-use crate::private_file;
-use crate::report::{self, Trace, comparison::Comparison};
-use crate::summary::Summary;
+use crate::terminal;
+use dzoa_report::{Comparison, Summary, Trace, comparison_html, replace_private, run_html};
+use dzoa_table::{Error, Result};
 use serde::de::DeserializeOwned;
 use std::path::Path;
 
-/// Writes report.html anew: from summary.json and trace.csv of a run, with the rows of a comparison.json beside them, or
-/// from a comparison.json alone.
+/// Writes report.html anew: from summary.json and trace.csv of a run, with the rows of a
+/// comparison.json beside them, or from a comparison.json alone.
 pub fn report(dir: &Path) -> Result<()> {
     let comparison = dir.join("comparison.json");
     let comparison: Option<Comparison> = match comparison.exists() {
@@ -16,18 +15,18 @@ pub fn report(dir: &Path) -> Result<()> {
         false => None,
     };
     let page = match comparison {
-        Some(all) if !dir.join("summary.json").exists() => report::comparison_html(&all)?,
+        Some(all) if !dir.join("summary.json").exists() => comparison_html(&all)?,
         comparison => {
             let summary: Summary = parse(&dir.join("summary.json"), "a summary")?;
             let trace = Trace::read(&dir.join("trace.csv"), &summary.agent_names)?;
             let rows = comparison.map(|comparison| comparison.rows).unwrap_or_default();
-            report::html(&summary, &trace, &rows)?
+            run_html(&summary, &trace, &rows)?
         }
     };
     let out = dir.join("report.html");
-    private_file::write(&out, page.as_bytes())
+    replace_private(&out, page.as_bytes())
         .map_err(|error| Error::run(format!("{}: {error}", out.display())))?;
-    super::print(&format!("{}\n", out.display()))
+    terminal::print(&format!("{}\n", out.display()))
 }
 
 const HINT: &str = "give the directory of a run, for example runs/paper";

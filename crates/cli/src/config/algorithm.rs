@@ -1,28 +1,10 @@
 //! `[algorithm]`: outer and inner loop.
 
-use super::baseline::{self, Options};
-use super::{Mechanism, PerAgent, Privacy, only_with};
-use crate::error::Result;
-use crate::reader::{Node, Section, Value};
-use dzoa::prelude::*;
+use super::{Privacy, only_with, per_agent};
+use dzoa::baselines::{self, Entry, Options, Range};
+use dzoa::plan::{Algorithm, Auto, Claimed, PerAgent, Reported, RunSpec};
+use dzoa_table::{Node, Result, Section, Value};
 use std::time::Duration;
-
-/// `[algorithm]`
-#[derive(Debug)]
-pub struct Algorithm {
-    /// Which primal step.
-    pub solver: Solver,
-    /// Outer loop; `self_loop` is filled in from `[network]`.
-    pub admm: Admm,
-    /// Which estimate agents report.
-    pub average: Average,
-    /// `rho = "auto"`: from the public rule of [`crate::agents::apply_public_rule`].
-    pub rho_is_auto: bool,
-    /// `rounds = "auto"`: likewise.
-    pub rounds_are_auto: bool,
-    /// Whether real agents wait for each other.
-    pub mode: Mode,
-}
 
 /// `algorithm.mode`
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,209 +20,163 @@ pub enum Mode {
     },
 }
 
-/// The primal step.
-#[derive(Debug)]
-pub enum Solver {
-    /// The two-point zeroth-order loop.
-    ZerothOrder {
-        /// T, J, u1 and the like; step and L are per agent.
-        inner: ZerothOrder,
-        /// `alpha0 R`, if given.
-        step: Option<PerAgent>,
-        /// L.
-        lipschitz: PerAgent,
-        /// How near to the minimiser it may stop, if given.
-        tolerance: Option<f64>,
-    },
-    /// The exact solver.
-    Exact {
-        /// Distance to the minimiser, if given.
-        tolerance: Option<f64>,
-    },
-    /// Another algorithm.
-    Baseline(Options),
+/// Reads the section into a spec; the network's self-loop is filled in by the caller.
+pub(super) fn read(section: &Section<'_>, privacy: &Privacy) -> Result<(RunSpec, Mode)> {
+    let name = section.choice("name", &Algorithm::names())?.unwrap_or("d-zoa");
+    let options = section.section("options")?;
+    let algorithm = match (baselines::entry(name), name) {
+        (Some(entry), _) => Algorithm::Baseline(entry, read_options(entry, &options)?),
+        (None, "admm") => Algorithm::Admm,
+        (None, _) => Algorithm::DZoa,
+    };
+    let spec = read_spec(section, &options, algorithm, privacy)?;
+    let mode = mode(section)?;
+    options.finish()?;
+    section.finish()?;
+    check_directions(&options, &spec)?;
+    match spec.algorithm {
+        Algorithm::DZoa => check_d_zoa(section, &options, &spec)?,
+        Algorithm::Admm => check_admm(section, &options, &spec)?,
+        Algorithm::Baseline(entry, _) => check_baseline(section, entry, privacy)?,
+    }
+    Ok((spec, mode))
 }
 
-/// `algorithm.average`
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Average {
-    /// The last release.
-    None,
-    /// The mean over the second half of the rounds.
-    LastHalf,
-    /// And then over the agents.
-    Network,
+fn read_spec(
+    section: &Section<'_>,
+    options: &Section<'_>,
+    algorithm: Algorithm,
+    privacy: &Privacy,
+) -> Result<RunSpec> {
+    let budgeted = privacy.mechanism.claimed().budget().is_some();
+    let missing = |key| section.required::<f64>(key).expect_err("the key is missing");
+    let rho = match is_auto(section, "rho", budgeted)? {
+        true => Auto::Auto,
+        false => match section.positive("rho")? {
+            None if algorithm.reads_rho() => return Err(missing("rho")),
+            rho => Auto::from(rho),
+        },
+    };
+    let fixed = algorithm.entry().is_some_and(|entry| entry.rounds.is_some());
+    let rounds = match is_auto(section, "rounds", budgeted)? {
+        true => Auto::Auto,
+        false => match section.count("rounds")? {
+            None if !fixed => return Err(missing("rounds")),
+            rounds => Auto::from(rounds.map(|rounds| rounds as u64)),
+        },
+    };
+    let own = algorithm.entry().is_none();
+    let arranged = |key: &'static str| match own {
+        true => options.optional::<bool>(key),
+        false => Ok(None),
+    };
+    let given_rounds = !rounds.is_auto();
+    let spec = RunSpec {
+        rho,
+        rounds,
+        antithetic: arranged("antithetic")?.into(),
+        orthogonal: arranged("orthogonal")?.into(),
+        inner_steps: section.count("inner_steps")?.into(),
+        directions: section.count("directions")?.into(),
+        smoothing: section.positive("smoothing")?.into(),
+        inner_average: section.or("inner_average", false)?,
+        step: per_agent(section, "step")?.into(),
+        lipschitz: per_agent(section, "lipschitz")?.unwrap_or(PerAgent::All(1.0)),
+        warm_start: section.optional::<bool>("warm_start")?.into(),
+        reported: reported(section)?,
+        tolerance: Auto::Given(if own { options.positive("tolerance")? } else { None }),
+        ..RunSpec::new(algorithm, privacy.mechanism.clone())
+    };
+    // The documented defaults of T, J and u1 are the paper's; a rule that chooses the rounds
+    // chooses them, too.
+    Ok(if given_rounds { spec.with_paper_loop() } else { spec })
 }
 
-impl Algorithm {
-    pub(super) fn read(section: &Section<'_>, privacy: &Privacy) -> Result<Self> {
-        let words: Vec<&'static str> =
-            ["d-zoa", "admm"].into_iter().chain(baseline::NAMES).collect();
-        let name = section.choice("name", &words)?.unwrap_or("d-zoa");
-        let options = section.section("options")?;
-        let other = match baseline::NAMES.contains(&name) {
-            true => Some(Options::read(name, &options)?),
-            false => None,
-        };
-        let promised = privacy.mechanism.target().is_some();
-        let rho_is_auto = is_auto(section, "rho", promised)?;
-        let rounds_are_auto = is_auto(section, "rounds", promised)?;
-        // Placeholders until the public rule has seen the public sizes.
-        let rho = match rho_is_auto {
-            true => Some(1.0),
-            false => section.positive("rho")?,
-        };
-        let rounds = match rounds_are_auto {
-            true => Some(1),
-            false => section.count("rounds")?,
-        };
-        let missing = |key| section.required::<f64>(key).expect_err("the key is missing");
-        let reads_rho = other.as_ref().is_none_or(Options::reads_rho);
-        let rho = match (rho, reads_rho) {
-            (Some(rho), _) => rho,
-            (None, true) => return Err(missing("rho")),
-            (None, false) => 1.0,
-        };
-        // One release by a trusted solver is one round.
-        let once = name == "objective-perturbation";
-        let rounds = match (rounds, once) {
-            (_, true) => 1,
-            (Some(rounds), false) => rounds,
-            (None, false) => return Err(missing("rounds")),
-        };
-        let scalar = matches!(privacy.mechanism, Mechanism::Scalar { .. });
-        // The public rule for `scalar` takes one look a round, along more directions, smoothed less.
-        let standard = match scalar && rounds_are_auto {
-            true => ZerothOrder {
-                inner_steps: 1,
-                directions: 40,
-                smoothing: 0.1,
-                ..ZerothOrder::default()
-            },
-            false => ZerothOrder::default(),
-        };
-        // Under `output` the inner noise is not needed: fewer values do.
-        let output = matches!(privacy.mechanism, Mechanism::Output { .. });
-        let few = |key: &'static str| match other {
-            Some(_) => Ok(None),
-            None => options.optional::<bool>(key),
-        };
-        let (antithetic, orthogonal) = (few("antithetic")?, few("orthogonal")?);
-        let inner = ZerothOrder {
-            antithetic: antithetic.unwrap_or(output),
-            orthogonal: orthogonal.unwrap_or(output),
-            inner_steps: section.count("inner_steps")?.unwrap_or(standard.inner_steps),
-            directions: section.count("directions")?.unwrap_or(standard.directions),
-            smoothing: section.positive("smoothing")?.unwrap_or(standard.smoothing),
-            inner_average: section.or("inner_average", false)?,
-            ..standard
-        };
-        let step = PerAgent::read(section, "step")?;
-        let lipschitz = PerAgent::read(section, "lipschitz")?.unwrap_or(PerAgent::All(1.0));
-        let intrinsic = matches!(privacy.mechanism, Mechanism::Intrinsic { .. });
-        let warm_start = section.or("warm_start", !intrinsic)?;
-        let words = ["auto", "none", "last-half", "network"];
-        let average = match section.choice("average", &words)?.unwrap_or("auto") {
-            "last-half" => Average::LastHalf,
-            "network" => Average::Network,
-            // Averaging releases is free, and under noise worth a lot.
-            "auto" if privacy.mechanism.target().is_some() => Average::Network,
-            _ => Average::None,
-        };
-        let mode = mode(section)?;
-        let tolerance = match &other {
-            Some(_) => None,
-            None => options.positive("tolerance")?,
-        };
-        options.finish()?;
-        section.finish()?;
-        for (key, given) in [("antithetic", antithetic), ("orthogonal", orthogonal)] {
-            only_with(
-                &options,
-                key,
-                given.is_some(),
-                "algorithm.name = \"d-zoa\"",
-                name == "d-zoa",
-            )?;
-            if given == Some(true) && (intrinsic || scalar) {
-                return Err(options
-                    .error(key, "is true, but this mechanism counts on independent directions")
-                    .hint("remove it, or set privacy.mechanism = \"output\" or \"none\""));
-            }
-        }
-        let solver = if let Some(mut other) = other {
-            match &privacy.mechanism {
-                Mechanism::Scalar { .. } => {
-                    return Err(section
-                        .error("name", &format!("is `{name}`, which has no scalars to protect"))
-                        .hint("set privacy.mechanism = \"output\": the algorithm's own noise, accounted exactly"));
-                }
-                Mechanism::Intrinsic { epsilon, delta, .. } if name == "dp-admm" => {
-                    other.nominal = Some((*epsilon, *delta));
-                }
-                Mechanism::Intrinsic { .. } => {
-                    return Err(section
-                        .error("name", &format!("is `{name}`, which has no intrinsic noise"))
-                        .hint("set privacy.mechanism = \"output\" (its own noise, accounted exactly) or \"none\""));
-                }
-                Mechanism::Output { tolerance: Some(_), .. } => {
-                    return Err(section
-                        .error(
-                            "name",
-                            &format!("is `{name}`, which does not read privacy.tolerance"),
-                        )
-                        .hint("remove privacy.tolerance"));
-                }
-                Mechanism::Output { .. } | Mechanism::None => {}
-            }
-            Solver::Baseline(other)
-        } else if name == "admm" {
-            if intrinsic {
-                return Err(section
-                    .error("name", "is `admm`, whose exact inner solver has no intrinsic noise")
-                    .hint("set privacy.mechanism = \"none\", or algorithm.name = \"d-zoa\""));
-            }
-            if matches!(privacy.mechanism, Mechanism::Scalar { .. }) {
-                return Err(section
-                    .error("name", "is `admm`, whose exact inner solver has no scalars to protect")
-                    .hint("set privacy.mechanism = \"output\", or algorithm.name = \"d-zoa\""));
-            }
-            if matches!(privacy.mechanism, Mechanism::Output { .. }) && tolerance.is_some() {
-                return Err(options
-                    .error("tolerance", "has no effect with mechanism `output`")
-                    .hint("under output the tolerance is part of the promise: privacy.tolerance"));
-            }
-            only_with(section, "step", step.is_some(), "algorithm.name = \"d-zoa\"", false)?;
-            Solver::Exact { tolerance }
-        } else {
-            if tolerance.is_some() && !matches!(privacy.mechanism, Mechanism::None) {
-                return Err(options.error("tolerance", "has no effect with this mechanism").hint(
-                    "under output it is privacy.tolerance; the others take all their steps",
-                ));
-            }
-            if intrinsic {
-                only_with(
-                    section,
-                    "step",
-                    step.is_some(),
-                    "another mechanism: intrinsic takes it from Corollary 1",
-                    false,
-                )?;
-            }
-            Solver::ZerothOrder { inner, step, lipschitz, tolerance }
-        };
-        let admm = Admm { rho, rounds: rounds as u64, self_loop: true, warm_start };
-        Ok(Self { solver, admm, average, rho_is_auto, rounds_are_auto, mode })
-    }
+/// What the agents report.
+pub(super) fn reported(section: &Section<'_>) -> Result<Auto<Reported>> {
+    let words = ["auto", "none", "last-half", "network"];
+    Ok(match section.choice("average", &words)? {
+        Some("none") => Auto::Given(Reported::Last),
+        Some("last-half") => Auto::Given(Reported::LastHalf),
+        Some("network") => Auto::Given(Reported::Network),
+        _ => Auto::Auto,
+    })
+}
 
-    /// The name users type.
-    pub fn name(&self) -> &'static str {
-        match &self.solver {
-            Solver::ZerothOrder { .. } => "d-zoa",
-            Solver::Exact { .. } => "admm",
-            Solver::Baseline(options) => options.name(),
+/// What the named algorithm understands; any other key is refused by the section.
+fn read_options(entry: &'static Entry, section: &Section<'_>) -> Result<Options> {
+    let mut options = Options::default();
+    for option in entry.options {
+        let (key, range) = (option.key, option.range);
+        let value = match range {
+            Range::Count => section.count(key)?.map(|count| count as f64),
+            _ => section.number(key, |value| range.holds(value), &range.to_string())?,
+        };
+        if let Some(value) = value {
+            options.set(key, value);
         }
     }
+    (entry.check)(&options)
+        .map_err(|error| section.error(error.key, &error.problem).hint(error.hint))?;
+    Ok(options)
+}
+
+fn check_directions(options: &Section<'_>, spec: &RunSpec) -> Result<()> {
+    for (key, given) in [("antithetic", spec.antithetic), ("orthogonal", spec.orthogonal)] {
+        let d_zoa = spec.algorithm.is_zeroth_order();
+        only_with(options, key, !given.is_auto(), "algorithm.name = \"d-zoa\"", d_zoa)?;
+        if given == Auto::Given(true) && spec.mechanism.needs_independent_directions() {
+            return Err(options
+                .error(key, "is true, but this mechanism counts on independent directions")
+                .hint("remove it, or set privacy.mechanism = \"output\" or \"none\""));
+        }
+    }
+    Ok(())
+}
+
+fn check_baseline(section: &Section<'_>, entry: &Entry, privacy: &Privacy) -> Result<()> {
+    let name = entry.name;
+    let nominal = matches!(privacy.mechanism.claimed(), Claimed::Nominal { .. });
+    match privacy.mechanism.needs_of_loop() {
+        Some(_) if nominal && entry.nominal => Ok(()),
+        Some(needs) => {
+            Err(section.error("name", &format!("is `{name}`, which has no {needs}")).hint(
+                "set privacy.mechanism = \"output\" (its own noise, accounted exactly) or \"none\"",
+            ))
+        }
+        None if privacy.keys.tolerance.is_some() => Err(section
+            .error("name", &format!("is `{name}`, which does not read privacy.tolerance"))
+            .hint("remove privacy.tolerance")),
+        None => Ok(()),
+    }
+}
+
+fn check_admm(section: &Section<'_>, options: &Section<'_>, spec: &RunSpec) -> Result<()> {
+    if let Some(needs) = spec.mechanism.needs_of_loop() {
+        return Err(section
+            .error("name", &format!("is `admm`, whose exact inner solver has no {needs}"))
+            .hint(
+                "set privacy.mechanism = \"output\" or \"none\", or algorithm.name = \"d-zoa\"",
+            ));
+    }
+    if spec.mechanism.certifies() && spec.tolerance != Auto::Given(None) {
+        return Err(options
+            .error("tolerance", "has no effect with mechanism `output`")
+            .hint("under output the tolerance is part of the promise: privacy.tolerance"));
+    }
+    only_with(section, "step", !spec.step.is_auto(), "algorithm.name = \"d-zoa\"", false)
+}
+
+fn check_d_zoa(section: &Section<'_>, options: &Section<'_>, spec: &RunSpec) -> Result<()> {
+    let claimed = spec.mechanism.claimed();
+    if spec.tolerance != Auto::Given(None) && claimed != Claimed::Nothing {
+        return Err(options
+            .error("tolerance", "has no effect with this mechanism")
+            .hint("under output it is privacy.tolerance; the others take all their steps"));
+    }
+    let owner = "another mechanism: intrinsic takes it from Corollary 1";
+    let nominal = matches!(claimed, Claimed::Nominal { .. });
+    only_with(section, "step", nominal && !spec.step.is_auto(), owner, false)
 }
 
 /// `mode = "partial"` with `round_limit` (seconds) and `lag` (rounds).

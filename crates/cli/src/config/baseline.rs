@@ -1,14 +1,13 @@
 //! `[algorithm.options]` of the algorithms that d-zoa is compared with.
 
-use crate::error::Result;
-use crate::reader::Section;
 use dzoa::admm::Admm;
 use dzoa::baselines::{
-    Spec, dp_admm, dp_gd, dvp, m_admm, objective_perturbation, p_admm, projected_gradient, ps_admm,
-    pvp, r_admm,
+    DpAdmmSettings, DpGdSettings, DvpSettings, MAdmmSettings, ObjectivePerturbationSettings,
+    PAdmmSettings, ProjectedGradientSettings, PsAdmmSettings, PvpSettings, RAdmmSettings, Spec,
 };
 use dzoa::mechanism::Target;
 use dzoa::problem::Problem;
+use dzoa_table::{Result, Section};
 
 /// The names users type.
 pub const NAMES: [&str; 10] = [
@@ -135,7 +134,7 @@ impl Options {
             .sum();
         let curvature = weight * problem.loss.smoothness().unwrap_or(1.0);
         match self.name {
-            "dp-admm" => Spec::DpAdmm(dp_admm::Settings {
+            "dp-admm" => Spec::DpAdmm(DpAdmmSettings {
                 rho: admm.rho,
                 step: self.step.unwrap_or(0.3),
                 decay: self.decay.unwrap_or(0.5),
@@ -143,28 +142,28 @@ impl Options {
                 nominal: self.nominal,
             }),
             "dp-gd" => {
-                Spec::DpGd(dp_gd::Settings { step: self.step.unwrap_or(1.0 / curvature), clip })
+                Spec::DpGd(DpGdSettings { step: self.step.unwrap_or(1.0 / curvature), clip })
             }
-            "pvp" => Spec::Pvp(pvp::Settings { admm }),
-            "dvp" => Spec::Dvp(dvp::Settings { admm }),
-            "p-admm" => Spec::PAdmm(p_admm::Settings { admm, decay: self.decay.unwrap_or(0.97) }),
-            "m-admm" => Spec::MAdmm(m_admm::Settings { admm, growth: self.growth.unwrap_or(1.01) }),
-            "r-admm" => Spec::RAdmm(r_admm::Settings { admm, proximity: self.proximity }),
-            "ps-admm" => Spec::PsAdmm(ps_admm::Settings {
+            "pvp" => Spec::Pvp(PvpSettings { admm }),
+            "dvp" => Spec::Dvp(DvpSettings { admm }),
+            "p-admm" => Spec::PAdmm(PAdmmSettings { admm, decay: self.decay.unwrap_or(0.97) }),
+            "m-admm" => Spec::MAdmm(MAdmmSettings { admm, growth: self.growth.unwrap_or(1.01) }),
+            "r-admm" => Spec::RAdmm(RAdmmSettings { admm, proximity: self.proximity }),
+            "ps-admm" => Spec::PsAdmm(PsAdmmSettings {
                 admm,
                 step: self.step.unwrap_or(problem.agents.len() as f64 / curvature),
                 decay: self.decay.unwrap_or(0.0),
                 batch: self.batch,
                 clip,
             }),
-            "projected-gradient" => Spec::ProjectedGradient(projected_gradient::Settings {
+            "projected-gradient" => Spec::ProjectedGradient(ProjectedGradientSettings {
                 step: self.step.unwrap_or(problem.agents.len() as f64 / curvature),
                 step_decay: self.step_decay(),
                 noise_decay: self.noise_decay(),
                 radius: self.radius.unwrap_or(10.0),
                 clip,
             }),
-            _ => Spec::ObjectivePerturbation(objective_perturbation::Settings {
+            _ => Spec::ObjectivePerturbation(ObjectivePerturbationSettings {
                 ridge: self.ridge.unwrap_or(match target {
                     None => 1e-6,
                     Some(target) => ridge(problem, target),

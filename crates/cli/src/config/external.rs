@@ -1,12 +1,12 @@
 //! `loss = "external"`: a program per agent instead of rows.
 
-use super::{Mechanism, Network, Privacy, RunSettings};
-use crate::error::Result;
-use crate::reader::{Node, Section, Value};
-use dzoa::agent::Average;
-use dzoa::black_boxes::Settings;
+use super::algorithm::reported;
+use super::{Network, Privacy, RunSettings};
+use dzoa::plan::{Algorithm, Auto, DataKind, PerAgent, Refused, RunSpec};
 use dzoa::prelude::*;
 use dzoa::problem::Limits;
+use dzoa_table::Error;
+use dzoa_table::{Node, Result, Section, Value};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -27,12 +27,12 @@ pub struct External {
     pub limits: Limits,
     /// Who talks to whom.
     pub network: Network,
-    /// Outer and inner loop, and the regulariser.
-    pub settings: Settings,
-    /// The average over the network, which needs the graph.
-    pub network_average: bool,
-    /// What is promised.
-    pub mechanism: Mechanism,
+    /// R.
+    pub regularizer: Regularizer,
+    /// eta.
+    pub eta: f64,
+    /// Mechanism, outer and inner loop.
+    pub spec: RunSpec,
     /// A public bound on the curvature, for `scalar`.
     pub curvature: f64,
     /// Seed, threads, records.
@@ -101,10 +101,14 @@ impl External {
         data.finish()?;
         let network = Network::read(&root.section("network")?)?;
         let privacy_section = root.section("privacy")?;
-        let mechanism = Privacy::read(&privacy_section)?.mechanism;
-        check_mechanism(&privacy_section, &mechanism, per_sample, &programs)?;
-        let (settings, network_average) = read_algorithm(&root.section("algorithm")?)?;
-        let settings = Settings { regularizer, eta, self_loop: network.self_loop, ..settings };
+        let privacy = Privacy::read(&privacy_section)?;
+        let counted = programs.iter().all(|program| program.samples.is_some());
+        privacy
+            .mechanism
+            .accepts(DataKind::Boxes { per_sample, counted })
+            .map_err(|refused| unsuited(&privacy_section, &privacy, &refused))?;
+        let spec = read_algorithm(&root.section("algorithm")?, &privacy)?;
+        let spec = RunSpec { self_loop: network.self_loop, ..spec };
         let run_section = root.section("run")?;
         let run = RunSettings::read(&run_section)?;
         if run.trials > 1 {
@@ -121,9 +125,9 @@ impl External {
             handling,
             limits,
             network,
-            settings,
-            network_average,
-            mechanism,
+            regularizer,
+            eta,
+            spec,
             curvature,
             run,
             given: node.to_json(),
@@ -213,73 +217,54 @@ fn read_programs(section: &Section<'_>, per_sample: bool) -> Result<Vec<ProgramS
     Ok(programs)
 }
 
-fn check_mechanism(
-    section: &Section<'_>,
-    mechanism: &Mechanism,
-    per_sample: bool,
-    programs: &[ProgramSpec],
-) -> Result<()> {
-    match mechanism {
-        Mechanism::Output { .. } => Err(section
-            .error(
-                "mechanism",
-                "is `output`, which must certify a minimiser; a black box's cannot be",
-            )
-            .hint("use \"scalar\" with problem.per_sample = true, or \"none\"")),
-        Mechanism::Scalar { .. } if !per_sample => Err(section
-            .error("mechanism", "is `scalar`, which needs one value per sample")
-            .hint("set problem.per_sample = true, and let the programs answer with one")),
-        Mechanism::Intrinsic { .. } if programs.iter().any(|program| program.samples.is_none()) => {
-            Err(section
-                .error(
-                    "mechanism",
-                    "is `intrinsic`, whose Lemma 3 needs every agent's number of samples",
-                )
-                .hint("add samples = N to every entry of data.agents"))
-        }
-        _ => Ok(()),
-    }
+/// A mechanism that cannot protect programs.
+fn unsuited(section: &Section<'_>, privacy: &Privacy, refused: &Refused) -> Error {
+    let name = privacy.mechanism.name();
+    let (problem, hint) = match refused {
+        Refused::NoCertificate => (
+            format!("is `{name}`, which must certify a minimiser; a black box's cannot be"),
+            "use \"scalar\" with problem.per_sample = true, or \"none\"",
+        ),
+        Refused::NotPerSample => (
+            format!("is `{name}`, which needs one value per sample"),
+            "set problem.per_sample = true, and let the programs answer with one",
+        ),
+        Refused::NotCounted => (
+            format!("is `{name}`, whose Lemma 3 needs every agent's number of samples"),
+            "add samples = N to every entry of data.agents",
+        ),
+        other => (format!("is `{name}`, but {other}"), "choose another mechanism"),
+    };
+    section.error("mechanism", &problem).hint(hint)
 }
 
 /// As `[algorithm]` of other runs, but everything may be left to rules.
-fn read_algorithm(section: &Section<'_>) -> Result<(Settings, bool)> {
+fn read_algorithm(section: &Section<'_>, privacy: &Privacy) -> Result<RunSpec> {
     section.choice("name", &["d-zoa"])?;
-    let number = |key: &'static str| -> Result<Option<f64>> {
-        match section.node(key) {
-            Some(Node { value: Value::String(word), .. }) if word == "auto" => Ok(None),
-            _ => section.positive(key),
-        }
+    let is_auto = |key: &'static str| {
+        let node = section.node(key);
+        matches!(node, Some(Node { value: Value::String(word), .. }) if word == "auto")
     };
-    let rho = number("rho")?;
-    let rounds = match section.node("rounds") {
-        Some(Node { value: Value::String(word), .. }) if word == "auto" => None,
-        _ => section.count("rounds")?.map(|rounds| rounds as u64),
-    };
-    let words = ["auto", "none", "last-half", "network"];
-    let average = section.choice("average", &words)?;
+    let rho = if is_auto("rho") { None } else { section.positive("rho")? };
+    let rounds = if is_auto("rounds") { None } else { section.count("rounds")? };
     let options = section.section("options")?;
-    let (antithetic, orthogonal) =
-        (options.optional("antithetic")?, options.optional("orthogonal")?);
-    options.finish()?;
-    let settings = Settings {
-        rho,
-        rounds,
-        antithetic,
-        orthogonal,
-        inner_steps: section.count("inner_steps")?,
-        directions: section.count("directions")?,
-        smoothing: section.positive("smoothing")?,
-        step: section.positive("step")?,
-        lipschitz: section.positive("lipschitz")?.unwrap_or(1.0),
+    let spec = RunSpec {
+        rho: rho.into(),
+        rounds: rounds.map(|rounds| rounds as u64).into(),
+        antithetic: options.optional::<bool>("antithetic")?.into(),
+        orthogonal: options.optional::<bool>("orthogonal")?.into(),
+        inner_steps: section.count("inner_steps")?.into(),
+        directions: section.count("directions")?.into(),
+        smoothing: section.positive("smoothing")?.into(),
+        step: section.positive("step")?.map(PerAgent::All).into(),
+        lipschitz: PerAgent::All(section.positive("lipschitz")?.unwrap_or(1.0)),
         inner_average: section.or("inner_average", false)?,
-        warm_start: section.optional("warm_start")?,
-        average: match average {
-            Some("none") => Some(Average::None),
-            Some("last-half") => Some(Average::LastHalf),
-            _ => None,
-        },
-        ..Settings::default()
+        warm_start: section.optional::<bool>("warm_start")?.into(),
+        reported: reported(section)?,
+        tolerance: Auto::Given(None),
+        ..RunSpec::new(Algorithm::DZoa, privacy.mechanism.clone())
     };
+    options.finish()?;
     section.finish()?;
-    Ok((settings, average == Some("network")))
+    Ok(spec)
 }

@@ -1,24 +1,21 @@
 //! The config of a run: read once, checked at the door, then trusted.
 
 mod algorithm;
-mod baseline;
-mod data;
 mod external;
 mod network;
 mod privacy;
-mod problem;
 
-pub use algorithm::{Algorithm, Average, Mode, Solver};
-pub use data::{DataSource, Split};
+pub use algorithm::Mode;
 pub use external::{External, Handling, ProgramSpec};
-pub use network::{Network, Shape};
-pub use privacy::{Mechanism, OptimumNorm, Privacy};
-pub use problem::ProblemSpec;
+pub use network::Network;
+pub use privacy::Privacy;
 
-use crate::error::{Error, Result};
-use crate::reader::{FromNode, Node, Section};
-use crate::schema::Schema;
+use dzoa::plan::{PerAgent, RunSpec};
 use dzoa::streams::Streams;
+use dzoa_table::{
+    DataSource, Error, FromNode, InstanceSpec, Node, ProblemSpec, Result, Schema, Section,
+    only_with,
+};
 use std::path::{Path, PathBuf};
 
 /// The built-in config: the paper's example.
@@ -35,10 +32,10 @@ pub struct Config {
     pub data: DataSource,
     /// Who talks to whom.
     pub network: Network,
-    /// How.
-    pub algorithm: Algorithm,
-    /// What is promised.
-    pub privacy: Privacy,
+    /// Algorithm, mechanism and every number that was given.
+    pub spec: RunSpec,
+    /// Whether real agents wait for each other.
+    pub mode: Mode,
     /// Trials, seed, threads.
     pub run: RunSettings,
     /// How files are read; not needed for generated data.
@@ -92,26 +89,6 @@ impl Source {
     pub fn config(&self) -> Result<Config> {
         Config::read(&self.node, self.base.clone())
     }
-
-    /// A variant: of one table only some keys are kept, others are removed by path, then come the edits.
-    pub fn variant(
-        &self,
-        (table, keep): (&str, &[&str]),
-        remove: &[&str],
-        edits: &[String],
-    ) -> Result<Config> {
-        let mut node = self.node.clone();
-        node.retain(table, |key| keep.contains(&key));
-        for path in remove {
-            if let Some((table, last)) = path.rsplit_once('.') {
-                node.retain(table, |key| key != last);
-            }
-        }
-        for edit in edits {
-            node.set(edit)?;
-        }
-        Config::read(&node, self.base.clone())
-    }
 }
 
 impl Config {
@@ -130,6 +107,19 @@ impl Config {
         root_streams(self.run.seed)
     }
 
+    /// Which rows the run is about, and who talks to whom.
+    pub fn instances(&self) -> InstanceSpec<'_> {
+        InstanceSpec {
+            problem: &self.problem,
+            data: &self.data,
+            schema: self.schema.as_ref(),
+            shape: &self.network.shape,
+            listed: self.network.agents.iter().map(|(name, _)| name.clone()).collect(),
+            root: &self.root,
+            note: |note| eprintln!("{note}"),
+        }
+    }
+
     /// As many threads as the config asks for.
     pub fn thread_pool(&self) -> Result<rayon::ThreadPool> {
         thread_pool(self.run.threads)
@@ -143,7 +133,8 @@ impl Config {
         let real = !network.agents.is_empty();
         let (data, data_root) = DataSource::read(&root.section("data")?, real)?;
         let privacy = Privacy::read(&root.section("privacy")?)?;
-        let algorithm = Algorithm::read(&root.section("algorithm")?, &privacy)?;
+        let (spec, mode) = algorithm::read(&root.section("algorithm")?, &privacy)?;
+        let spec = RunSpec { self_loop: network.self_loop, ..spec };
         let run = RunSettings::read(&root.section("run")?)?;
         let schema_section = root.section("schema")?;
         let schema =
@@ -158,8 +149,8 @@ impl Config {
             problem,
             data,
             network,
-            algorithm,
-            privacy,
+            spec,
+            mode,
             run,
             schema,
             given: node.to_json(),
@@ -197,70 +188,24 @@ fn run_name(root: &Section<'_>) -> Result<String> {
     Ok(name)
 }
 
-/// A key that was given although what it belongs to was not chosen.
-fn only_with(
-    section: &Section<'_>,
-    key: &str,
-    given: bool,
-    owner: &str,
-    chosen: bool,
-) -> Result<()> {
-    if given && !chosen {
-        return Err(section
-            .error(key, &format!("has no effect without {owner}"))
-            .hint(format!("remove it, or set {owner}")));
-    }
-    Ok(())
-}
-
-/// One number for all agents, or one for each.
-#[derive(Clone, Debug, PartialEq)]
-pub enum PerAgent {
-    /// The same for all.
-    All(f64),
-    /// In the order of the agents.
-    Each(Vec<f64>),
-}
-
-impl PerAgent {
-    fn read(section: &Section<'_>, key: &'static str) -> Result<Option<Self>> {
-        let Some(node) = section.node(key) else { return Ok(None) };
-        let values = match f64::from_node(node) {
-            Some(value) => Self::All(value),
-            None => Self::Each(Vec::<f64>::from_node(node).ok_or_else(|| {
-                section.error(key, "must be a number, or an array with one number per agent")
-            })?),
-        };
-        let all = match &values {
-            Self::All(value) => std::slice::from_ref(value),
-            Self::Each(values) => values,
-        };
-        match all.iter().find(|value| !(**value > 0.0 && value.is_finite())) {
-            Some(bad) => {
-                Err(section.error(key, &format!("must be a finite number above 0, not {bad}")))
-            }
-            None => Ok(Some(values)),
+/// One number for all agents, or an array with one for each.
+fn per_agent(section: &Section<'_>, key: &'static str) -> Result<Option<PerAgent>> {
+    let Some(node) = section.node(key) else { return Ok(None) };
+    let values = match f64::from_node(node) {
+        Some(value) => PerAgent::All(value),
+        None => PerAgent::Each(Vec::<f64>::from_node(node).ok_or_else(|| {
+            section.error(key, "must be a number, or an array with one number per agent")
+        })?),
+    };
+    let all = match &values {
+        PerAgent::All(value) => std::slice::from_ref(value),
+        PerAgent::Each(values) => values,
+    };
+    match all.iter().find(|value| !(**value > 0.0 && value.is_finite())) {
+        Some(bad) => {
+            Err(section.error(key, &format!("must be a finite number above 0, not {bad}")))
         }
-    }
-
-    /// The value for agent k of K; the length is checked when the agents are known.
-    pub fn at(&self, k: usize) -> f64 {
-        match self {
-            Self::All(value) => *value,
-            Self::Each(values) => values[k],
-        }
-    }
-
-    /// Refuses an array of another length than the number of agents.
-    pub fn check(&self, key: &str, agents: usize) -> Result<()> {
-        match self {
-            Self::Each(values) if values.len() != agents => Err(Error::input(format!(
-                "`{key}` has {} numbers for {agents} agents",
-                values.len()
-            ))
-            .hint("give one number for all agents, or one for each")),
-            _ => Ok(()),
-        }
+        None => Ok(Some(values)),
     }
 }
 

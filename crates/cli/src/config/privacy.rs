@@ -1,165 +1,77 @@
-//! `[privacy]`: what is promised.
+//! `[privacy]`: what is guaranteed.
 
-use super::PerAgent;
-use crate::error::Result;
-use crate::reader::{Node, Section, Value};
-use dzoa::mechanism::Target;
-use dzoa::privacy::Budget;
+use super::per_agent;
+use dzoa::plan::{Auto, KeyError, Keys, MECHANISMS, Mechanism, OptimumNorm};
 use dzoa::privacy::calibrate::Schedule;
+use dzoa_table::{Node, Result, Section, Value};
 
 /// `[privacy]`
 #[derive(Debug)]
 pub struct Privacy {
     /// What protects, or claims to.
     pub mechanism: Mechanism,
-}
-
-/// The mechanism.
-#[derive(Debug)]
-pub enum Mechanism {
-    /// The paper's, nominal.
-    Intrinsic {
-        /// Per round.
-        epsilon: f64,
-        /// Per round and in total, as the paper.
-        delta: f64,
-        /// The constant of Lemma 2.
-        c: PerAgent,
-        /// The term of Corollary 1 that needs the optimum.
-        optimum_norm: OptimumNorm,
-    },
-    /// The inner problem solved to a tolerance, then noise: exact.
-    Output {
-        /// The budget.
-        target: Target,
-        /// tau, if given.
-        tolerance: Option<f64>,
-    },
-    /// Noise on clipped scalar differences inside the loop: exact, from values alone.
-    Scalar {
-        /// The budget.
-        target: Target,
-        /// C; without one, the public rule chooses.
-        clip: Option<f64>,
-    },
-    /// None.
-    None,
-}
-
-/// `privacy.optimum_norm_squared`
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum OptimumNorm {
-    /// A public bound.
-    Bound(f64),
-    /// The true optimum, as the paper.
-    Replicate,
-}
-
-impl Mechanism {
-    /// The name users type.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Mechanism::Intrinsic { .. } => "intrinsic",
-            Mechanism::Output { .. } => "output",
-            Mechanism::Scalar { .. } => "scalar",
-            Mechanism::None => "none",
-        }
-    }
-
-    /// Its delta, where it has one.
-    pub fn delta(&self) -> Option<f64> {
-        match self {
-            Mechanism::Intrinsic { delta, .. } => Some(*delta),
-            _ => self.target().map(|target| target.delta),
-        }
-    }
-
-    /// The budget of a mechanism that has one.
-    pub fn target(&self) -> Option<&Target> {
-        match self {
-            Mechanism::Output { target, .. } | Mechanism::Scalar { target, .. } => Some(target),
-            Mechanism::Intrinsic { .. } | Mechanism::None => None,
-        }
-    }
-
-    /// What all of a run may cost, where there is a guarantee.
-    pub fn planned(&self) -> Option<Budget> {
-        self.target().map(|target| Budget { epsilon: target.total_epsilon, delta: target.delta })
-    }
+    /// What was given.
+    pub keys: Keys,
 }
 
 impl Privacy {
     pub(super) fn read(section: &Section<'_>) -> Result<Self> {
-        let words = ["intrinsic", "output", "scalar", "none"];
+        let words: Vec<&'static str> = MECHANISMS.iter().map(|entry| entry.name).collect();
         let Some(name) = section.choice("mechanism", &words)? else {
             return Err(section
                 .required::<String>("mechanism")
                 .expect_err("the key is missing")
                 .hint(
-                    "choose: \"output\" and \"scalar\" hold exactly; \"intrinsic\" is the paper's, nominal only; \"none\" promises nothing",
+                    "choose: \"output\" and \"scalar\" hold exactly; \"intrinsic\" is the \
+                     paper's, nominal only; \"none\" promises nothing",
                 ));
         };
-        let valid = |delta: f64| delta > 0.0 && delta < 1.0;
-        let delta = section.number("delta", valid, "strictly between 0 and 1")?;
-        let in_range = |epsilon: f64| epsilon > 0.0 && epsilon <= 1.0;
-        let epsilon =
-            section.number("epsilon", in_range, "above 0 and at most 1 (Theorem 1's range)")?;
-        let c = PerAgent::read(section, "c")?;
-        let norm = match section.node("optimum_norm_squared") {
-            Some(Node { value: Value::String(word), .. }) if word == "replicate" => {
-                OptimumNorm::Replicate
-            }
-            Some(Node { value: Value::String(_), .. }) => {
-                return Err(
-                    section.error("optimum_norm_squared", "must be a number or \"replicate\"")
-                );
-            }
-            _ => OptimumNorm::Bound(section.non_negative("optimum_norm_squared")?.unwrap_or(0.0)),
-        };
-        let total_epsilon = section.positive("total_epsilon")?;
-        let schedule = schedule(section)?;
-        let tolerance = section.positive("tolerance")?;
-        let clip = section.positive("clip")?;
-        let rows_per_person = section.count("rows_per_person")?;
-        let exact = matches!(name, "output" | "scalar");
-        for (key, given, used) in [
-            ("total_epsilon", total_epsilon.is_some(), exact),
-            ("schedule", schedule.is_some(), exact),
-            ("rows_per_person", rows_per_person.is_some(), exact),
-            ("tolerance", tolerance.is_some(), name == "output"),
-            ("clip", clip.is_some(), name == "scalar"),
-        ] {
-            if given && !used {
-                return Err(section
-                    .error(key, &format!("has no effect with mechanism `{name}`"))
-                    .hint("remove it, or choose the mechanism that reads it"));
-            }
+        let keys = keys(section)?;
+        let mechanism = Mechanism::from_keys(name, &keys);
+        if let Err(KeyError::NoEffect(key)) = mechanism {
+            return Err(section
+                .error(key, &format!("has no effect with mechanism `{name}`"))
+                .hint("remove it, or choose the mechanism that reads it"));
         }
         section.finish()?;
-        let missing = |key| section.required::<f64>(key).expect_err("the key is missing");
-        let mechanism = match name {
-            "intrinsic" => Mechanism::Intrinsic {
-                epsilon: epsilon.ok_or_else(|| missing("epsilon"))?,
-                delta: delta.ok_or_else(|| missing("delta"))?,
-                c: c.unwrap_or(PerAgent::All(0.5)),
-                optimum_norm: norm,
-            },
-            "output" | "scalar" => {
-                let target = Target {
-                    total_epsilon: total_epsilon.ok_or_else(|| missing("total_epsilon"))?,
-                    delta: delta.ok_or_else(|| missing("delta"))?,
-                    schedule: schedule.unwrap_or(Schedule::Constant),
-                    rows_per_person: rows_per_person.unwrap_or(1),
-                };
-                match name {
-                    "output" => Mechanism::Output { target, tolerance },
-                    _ => Mechanism::Scalar { target, clip },
-                }
+        let mechanism = mechanism.map_err(|error| match error {
+            KeyError::Missing(key) => section.required::<f64>(key).expect_err("it is missing"),
+            KeyError::Unknown(_) | KeyError::NoEffect(_) => {
+                section.error("mechanism", &error.to_string())
             }
-            _ => Mechanism::None,
-        };
-        Ok(Self { mechanism })
+        })?;
+        Ok(Self { mechanism, keys })
     }
+}
+
+fn keys(section: &Section<'_>) -> Result<Keys> {
+    let valid = |delta: f64| delta > 0.0 && delta < 1.0;
+    let delta = section.number("delta", valid, "strictly between 0 and 1")?;
+    let in_range = |epsilon: f64| epsilon > 0.0 && epsilon <= 1.0;
+    let epsilon =
+        section.number("epsilon", in_range, "above 0 and at most 1 (Theorem 1's range)")?;
+    let c = per_agent(section, "c")?;
+    let optimum_norm = match section.node("optimum_norm_squared") {
+        Some(Node { value: Value::String(word), .. }) if word == "replicate" => {
+            Some(OptimumNorm::Replicate)
+        }
+        Some(Node { value: Value::String(_), .. }) => {
+            let problem = "must be a number or \"replicate\"";
+            return Err(section.error("optimum_norm_squared", problem));
+        }
+        _ => section.non_negative("optimum_norm_squared")?.map(OptimumNorm::Bound),
+    };
+    Ok(Keys {
+        epsilon,
+        delta,
+        total_epsilon: section.positive("total_epsilon")?,
+        schedule: schedule(section)?.map(Auto::Given),
+        tolerance: section.positive("tolerance")?,
+        clip: section.positive("clip")?,
+        rows_per_person: section.count("rows_per_person")?,
+        c,
+        optimum_norm,
+    })
 }
 
 /// `schedule = "constant"` or `{ growth = 1.03 }`.

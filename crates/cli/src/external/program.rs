@@ -96,7 +96,7 @@ impl Program {
     }
 
     fn parse(&self, line: &str, id: u64, count: usize, out: &mut [f64]) -> Result<(), String> {
-        let shown = crate::error::shown(line.trim());
+        let shown = dzoa_table::shown(line.trim());
         let answer: Value = serde_json::from_str(line).map_err(|_| {
             format!("its program's answer is not JSON (NaN is not: send null): {shown}")
         })?;

@@ -1,7 +1,7 @@
 //! Real agents on loopback, started one by one.
 #![allow(dead_code)]
 
-use dzoa_node::zenoh_link::free_port;
+use dzoa_node::transport::free_port;
 use std::net::UdpSocket;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};

@@ -1,12 +1,14 @@
 //! What goes in and out of an agent.
 
-use crate::trace::Status;
+use super::Averaged;
+use crate::primal::Primal;
+use crate::status::Status;
 use dzoa_privacy::{BrokenSeal, Charge, Entry, Release, Sealed};
 use std::sync::Arc;
 use thiserror::Error;
 
 /// The largest norm of a vector between real agents whose step has no radius of its own
-/// ([`PrimalStep::radius`](crate::admm::PrimalStep::radius)). No scale of honest data comes near
+/// ([`PrimalStep::radius`](crate::primal::PrimalStep::radius)). No scale of honest data comes near
 /// it, and sums of squares of what is below it stay finite. A simulation needs no such limit: it
 /// sees its agents leave the finite numbers by itself.
 pub const LARGEST_NORM: f64 = 1e100;
@@ -32,8 +34,8 @@ pub enum Output {
     Compute,
     /// Make this entry of the ledger durable, before anything that comes after it is sent.
     Persist(Entry),
-    /// A round is over: this is what it took in. A driver that may crash keeps it before anything that
-    /// comes after it is computed or sent.
+    /// A round is over: this is what it took in. A driver that may crash persists it before anything
+    /// that comes after it is computed or sent.
     Completed(Inputs),
     /// Send this to every neighbour.
     Send(Envelope),
@@ -50,8 +52,8 @@ pub struct Inputs {
     pub vectors: Vec<(usize, u64, Arc<[f64]>)>,
 }
 
-/// A round that was charged and released before a restart, with everything that a fresh agent needs to take
-/// it up again.
+/// A round that was charged and released before a restart, with everything that a fresh agent needs
+/// to take it up again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Past {
     /// The charge.
@@ -77,12 +79,23 @@ pub struct Counters {
     pub clipped: u64,
 }
 
+impl Counters {
+    /// Counts one primal step.
+    pub(super) fn add(&mut self, primal: &Primal) {
+        self.oracle_calls += primal.oracle_calls;
+        self.step_raised |= primal.step_raised;
+        self.finished_exactly += u64::from(primal.finished_exactly);
+        self.clipped += primal.clipped;
+    }
+}
+
 /// A journal that does not continue this agent.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum CannotResume {
     /// The round was made from other inputs.
     #[error(
-        "round {round} was made from inputs with the digest {persisted}, and these rows, settings and vectors have {now}"
+        "round {round} was made from inputs with the digest {persisted}, and these rows, settings \
+         and vectors have {now}"
     )]
     OtherInputs {
         /// The round.
@@ -115,10 +128,10 @@ pub struct Envelope {
 /// What may be sent.
 #[derive(Clone, Debug)]
 pub enum Message {
-    /// A fresh look at the data, charged and released.
+    /// The answer of a fresh query of the rows, charged and released.
     Release(Release),
-    /// A mean of releases, own and received, with public weights: post-processing, free.
-    Average(Arc<[f64]>),
+    /// A mean of releases: free.
+    Average(Averaged),
 }
 
 impl Message {
@@ -126,7 +139,7 @@ impl Message {
     pub fn values(&self) -> &Arc<[f64]> {
         match self {
             Message::Release(release) => release.values(),
-            Message::Average(values) => values,
+            Message::Average(average) => average.values(),
         }
     }
 }

@@ -1,8 +1,8 @@
-//! What only agents over a network need: taking up a run after a crash, late neighbours, and neighbours that
-//! leave.
+//! What only agents over a network need: taking up a run after a crash, late neighbours, and
+//! neighbours that leave.
 
 use super::{Agent, CannotResume, Input, Inputs, Output, Past, Phase, ProtocolError};
-use crate::admm::PrimalStep;
+use crate::primal::PrimalStep;
 use crate::streams::Streams;
 use dzoa_privacy::{Event, Ledger, Query, Release, Seen};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use thiserror::Error;
 pub struct Terms {
     /// How each round is charged, with the sensitivity of the new neighbourhood.
     pub events: Arc<[Event]>,
-    /// The primal step that keeps them.
+    /// The primal step that they pay for.
     pub step: Box<dyn PrimalStep>,
 }
 
@@ -31,9 +31,9 @@ pub enum CannotLeave {
     /// Nobody said what the smaller neighbourhood costs.
     #[error("no terms are known for a smaller neighbourhood")]
     NoTerms,
-    /// The promise cannot be kept with fewer neighbours.
+    /// There is no guarantee with fewer neighbours.
     #[error("the promise cannot be kept without it: {0}")]
-    NoPromise(String),
+    NoGuarantee(String),
 }
 
 impl Agent {
@@ -70,16 +70,16 @@ impl Agent {
         }
     }
 
-    /// The release of this round with everything that a fresh agent needs to take it up again: what a driver persists
-    /// before it is sent.
+    /// The release of this round with everything that a fresh agent needs to take it up again: what
+    /// a driver persists before it is sent.
     pub fn past(&self, release: &Release) -> Option<Past> {
         let charge = self.charge.clone()?;
         let memory = self.setup.step.memory().to_vec();
         Some(Past { release: release.seal(&charge), charge, memory, counters: self.counters })
     }
 
-    /// Takes up a round that was charged and released before a restart: the same entry, the same bytes. No
-    /// noise is drawn and no row is looked at.
+    /// Takes up a round that was charged and released before a restart: the same entry, the same
+    /// bytes. No noise is drawn and no row is queried.
     pub fn resume(&mut self, past: Past) -> Result<(), CannotResume> {
         if self.phase != Phase::Ready {
             return Err(CannotResume::NotReady);
@@ -101,8 +101,9 @@ impl Agent {
         Ok(())
     }
 
-    /// Completes a round again with what it took in before a restart, no less and no more: where neighbours
-    /// may be late, the order of arrival decides what a round sees. Returns whether it was this round's turn.
+    /// Completes a round again with what it took in before a restart, no less and no more: where
+    /// neighbours may be late, the order of arrival decides what a round sees. Returns whether it
+    /// was this round's turn.
     pub fn retake(&mut self, inputs: Inputs) -> Result<bool, ProtocolError> {
         let turn = self.phase == Phase::Waiting && inputs.round == self.round;
         if turn {
@@ -119,8 +120,8 @@ impl Agent {
         self.advance();
     }
 
-    /// Leaves a neighbour behind: its edge goes, and the dual on it. What is released from now on is charged
-    /// with the sensitivity of the smaller neighbourhood.
+    /// Leaves a neighbour behind: its edge goes, and the dual on it. What is released from now on
+    /// is charged with the sensitivity of the smaller neighbourhood.
     pub fn leave(&mut self, from: usize) -> Result<(), CannotLeave> {
         let position = self.position(from).ok_or(CannotLeave::NotANeighbour(from))?;
         if self.setup.neighbours.len() == 1 {
@@ -128,7 +129,7 @@ impl Agent {
         }
         let replan = self.replan.as_ref().ok_or(CannotLeave::NoTerms)?;
         let neighbourhood = self.state.neighbourhood(&self.setup.settings) - 1;
-        let Terms { events, mut step } = replan(neighbourhood).map_err(CannotLeave::NoPromise)?;
+        let Terms { events, mut step } = replan(neighbourhood).map_err(CannotLeave::NoGuarantee)?;
         step.recall(self.setup.step.memory().to_vec());
         self.setup.events = events;
         self.setup.step = step;

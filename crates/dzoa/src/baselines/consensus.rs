@@ -1,11 +1,11 @@
 //! The recursion that the decentralised baselines share: consensus ADMM on public vectors.
 
 use super::plan::{Perturbed, gradient_sensitivity, pure};
-use super::{Derivatives, Holder};
-use crate::admm::{Admm, InnerFailure, LocalState};
-use crate::exact::least_distance;
-use crate::graph::Graph;
-use crate::mechanism::{self, NoGuarantee, Target};
+use super::{Derivatives, Party};
+use crate::admm::{Admm, LocalState};
+use crate::guarantee::{self, NoGuarantee, Target};
+use crate::network::Graph;
+use crate::primal::{InnerFailure, SampleWeights, least_distance};
 use crate::problem::Problem;
 use dzoa_privacy::calibrate::lemma3_sensitivity;
 use dzoa_privacy::{Event, NoiseKey, NoisyObjective, Receipt, Release};
@@ -38,10 +38,10 @@ impl Consensus {
                 let sample = problem.sample_weight(k);
                 let total = sample * problem.agents[k].count() as f64;
                 // Nobody is hostile here: what is exchanged stays near the origin. The noise is no
-                // data, and what it adds to the reach costs the solver time, not the promise.
+                // data, and what it adds to the reach costs the solver time, not the guarantee.
                 let c1 = problem.loss.lipschitz().unwrap_or(1.0);
                 let reach = 0.5 * c1 * total / quadratic;
-                let least = least_distance(c1, (sample, total), quadratic, reach);
+                let least = least_distance(c1, SampleWeights { sample, total }, quadratic, reach);
                 (TAU * sample / quadratic).max(least).max((1e-13 / quadratic).sqrt().min(1e-3))
             })
             .collect();
@@ -49,45 +49,45 @@ impl Consensus {
     }
 
     /// `argmin F_k`, to within the tolerance.
-    pub fn solve(&self, holder: &mut Holder) -> Result<Vec<f64>, InnerFailure> {
-        self.solve_perturbed(self.admm.rho, holder, None)
+    pub fn solve(&self, party: &mut Party) -> Result<Vec<f64>, InnerFailure> {
+        self.solve_perturbed(self.admm.rho, party, None)
     }
 
     /// `argmin F_k + linear'b`.
     fn solve_perturbed(
         &self,
         rho: f64,
-        holder: &mut Holder,
+        party: &mut Party,
         linear: Option<&[f64]>,
     ) -> Result<Vec<f64>, InnerFailure> {
-        let state = &self.states[holder.k];
-        let mut lagrangian = state.lagrangian(&Admm { rho, ..self.admm }, &holder.objective);
+        let state = &self.states[party.k];
+        let mut lagrangian = state.lagrangian(&Admm { rho, ..self.admm }, &party.objective);
         if let Some(linear) = linear {
             lagrangian.linear.iter_mut().zip(linear).for_each(|(sum, noise)| *sum += noise);
         }
-        holder.exact.solve_to(self.tau[holder.k], &lagrangian)
+        party.exact.solve_to(self.tau[party.k], &lagrangian)
     }
 
-    /// The look of an objective perturbation: noise in the objective, then its minimiser.
-    pub fn look_perturbed(
+    /// The query of an objective perturbation: noise in the objective, then its minimiser.
+    pub fn query_perturbed(
         &self,
         rho: f64,
-        holder: &mut Holder,
+        party: &mut Party,
         receipt: Receipt,
         noise: &NoiseKey,
     ) -> Result<Release, InnerFailure> {
         let (linear, token) = NoisyObjective::new(receipt, self.dim(), noise)?;
-        let minimiser = self.solve_perturbed(rho, holder, Some(&linear))?;
+        let minimiser = self.solve_perturbed(rho, party, Some(&linear))?;
         Ok(token.finish(minimiser))
     }
 
     /// `F_k` at a point: what a random linear term was added to.
-    pub fn perturbed(&self, rho: f64, holder: &Holder, at: &[f64]) -> Derivatives {
+    pub fn perturbed(&self, rho: f64, party: &Party, at: &[f64]) -> Derivatives {
         let admm = Admm { rho, ..self.admm };
-        let (linear, quadratic) = self.states[holder.k].forces(&admm);
+        let (linear, quadratic) = self.states[party.k].forces(&admm);
         let mut found = Derivatives::of_forces(at, &linear, quadratic);
-        found.add_risk(&holder.risk, at);
-        found.add_penalty(&holder.objective.penalty, at);
+        found.add_risk(&party.risk, at);
+        found.add_penalty(&party.objective.penalty, at);
         found
     }
 
@@ -124,7 +124,7 @@ impl Consensus {
         k: usize,
         target: &Target,
     ) -> Result<f64, NoGuarantee> {
-        let c1 = mechanism::c1(problem, k)?;
+        let c1 = guarantee::c1(problem, k)?;
         // Lemma 3 divides by the number of rows: the inverse of a row's weight.
         let samples = (1.0 / problem.sample_weight(k)).round() as usize;
         let near = self.states[k].neighbourhood(&self.admm);
@@ -132,7 +132,7 @@ impl Consensus {
         Ok(target.rows_per_person as f64 * (delta + 2.0 * self.tau[k]))
     }
 
-    /// Objective perturbation at agent k: one event per look, with the given rho in each.
+    /// Objective perturbation at agent k: one event per query, with the given rho in each.
     pub fn perturbed_events(
         &self,
         problem: &Problem,
@@ -140,15 +140,15 @@ impl Consensus {
         rhos: &[f64],
         target: &Target,
     ) -> Result<Vec<Event>, NoGuarantee> {
-        let c3 = mechanism::c3(problem, k)?;
+        let c3 = guarantee::c3(problem, k)?;
         let gradient = gradient_sensitivity(problem, k, None, target)?;
         let near = self.states[k].neighbourhood(&self.admm) as f64;
         let shares = vec![1.0 / rhos.len() as f64; rhos.len()];
-        pure(&shares, target, |look, epsilon| {
+        pure(&shares, target, |query, epsilon| {
             Perturbed {
                 gradient,
                 // The penalty makes F_k strongly convex without any row.
-                curvature: c3 * problem.sample_weight(k) / (2.0 * rhos[look] * near),
+                curvature: c3 * problem.sample_weight(k) / (2.0 * rhos[query] * near),
                 rows: target.rows_per_person,
                 tau: self.tau[k],
                 dim: problem.dim(),

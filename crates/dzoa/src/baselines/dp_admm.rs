@@ -7,23 +7,67 @@
 //! gamma_k <- gamma_k - rho (w~_k - w)
 //! ```
 //!
-//! The sensitivity is exact given what was exchanged: only `f_k'` sees rows. The D-ZOA paper runs it at
-//! an epsilon a round with c1 = 1, which the squared loss does not have, and with 1/N_k, which its sum scale
-//! does not have: [`Settings::nominal`], for its figures only.
+//! The sensitivity is exact given what was exchanged: only `f_k'` sees rows. The D-ZOA paper runs
+//! it at an epsilon a round with c1 = 1, which the squared loss does not have, and with 1/N_k,
+//! which its sum scale does not have: [`DpAdmmSettings::nominal`], for its figures only.
 
 use super::plan::{gaussian, gradient, gradient_sensitivity};
-use super::{Baseline, Holder, Needs};
-use crate::admm::InnerFailure;
-use crate::mechanism::{NoGuarantee, Target};
+use super::registry::{Entry, OptionKey, Range};
+use super::{Baseline, Needs, Party};
+use crate::guarantee::{NoGuarantee, Target};
+use crate::primal::InnerFailure;
 use crate::problem::Problem;
+use crate::tuning::{Setting, Sizes, product};
 use dzoa_privacy::calibrate::theorem1_sigma;
 use dzoa_privacy::{Event, NoiseKey, Private, Receipt, Release};
 use rand_distr::{Distribution, StandardNormal};
 use std::sync::Arc;
 
-/// Settings.
+/// In the registry.
+pub const ENTRY: Entry = Entry {
+    name: "dp-admm",
+    page: "docs/algorithms/dp-admm.md",
+    options: &[
+        OptionKey::new("step", Range::Positive),
+        OptionKey::new("clip", Range::Positive),
+        OptionKey::new("decay", Range::NonNegative),
+    ],
+    reads_rho: true,
+    rounds: None,
+    rounds_per_query: 1,
+    nominal: true,
+    check: Entry::ANY_OPTIONS,
+    build: |making| {
+        Box::new(DpAdmm::new(
+            DpAdmmSettings {
+                rho: making.admm.rho,
+                step: making.option("step", 0.3),
+                decay: making.option("decay", 0.5),
+                clip: making.options.get("clip"),
+                nominal: making.nominal,
+            },
+            making.problem,
+        ))
+    },
+    grid,
+};
+
+fn grid(sizes: &Sizes) -> Vec<Setting> {
+    let setting = |(step, rho, rounds): (f64, f64, u64)| Setting {
+        rho: Some(rho * sizes.weight),
+        rounds: Some(rounds),
+        options: [("step", step / sizes.weight), ("decay", 0.0)]
+            .into_iter()
+            .chain(sizes.clip())
+            .collect(),
+        ..Setting::default()
+    };
+    product([1.0, 5.0, 20.0], [0.03, 0.3], [30, 100]).map(setting).collect()
+}
+
+/// Its own settings.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Settings {
+pub struct DpAdmmSettings {
     /// rho.
     pub rho: f64,
     /// `step`
@@ -32,13 +76,14 @@ pub struct Settings {
     pub decay: f64,
     /// Per-sample gradients are clipped to this norm.
     pub clip: Option<f64>,
-    /// Noise as the D-ZOA paper has it, charged as nominal: epsilon and delta of one round, with c1 = 1.
+    /// Noise as the D-ZOA paper has it, charged as nominal: epsilon and delta of one round, with c1
+    /// = 1.
     pub nominal: Option<(f64, f64)>,
 }
 
 /// All agents and the coordinator.
 pub struct DpAdmm {
-    settings: Settings,
+    settings: DpAdmmSettings,
     /// `w~_k`, released.
     primal: Vec<Arc<[f64]>>,
     /// `gamma_k`
@@ -49,7 +94,7 @@ pub struct DpAdmm {
 
 impl DpAdmm {
     /// Before the first round.
-    pub fn new(settings: Settings, problem: &Problem) -> Self {
+    pub fn new(settings: DpAdmmSettings, problem: &Problem) -> Self {
         let (agents, dim) = (problem.agents.len(), problem.dim());
         Self {
             settings,
@@ -65,8 +110,8 @@ impl DpAdmm {
     }
 
     /// `w_k` before noise.
-    pub fn update(&self, round: u64, holder: &Holder) -> Vec<f64> {
-        let Holder { k, risk, objective, .. } = holder;
+    pub fn update(&self, round: u64, party: &Party) -> Vec<f64> {
+        let Party { k, risk, objective, .. } = party;
         let (rho, pull) = (self.settings.rho, self.pull(round));
         let before = &self.primal[*k];
         let mut slope = gradient(risk, None, before, risk.weight, self.settings.clip);
@@ -113,17 +158,18 @@ impl Baseline for DpAdmm {
         gaussian(&sensitivities, problem.dim(), target, target.schedule)
     }
 
-    fn look(
+    fn query(
         &self,
         round: u64,
-        holder: &mut Holder,
+        party: &mut Party,
         receipt: Receipt,
         noise: &NoiseKey,
     ) -> Result<Release, InnerFailure> {
-        let mut w = self.update(round, holder);
+        let mut w = self.update(round, party);
         if let Some((epsilon, delta)) = self.settings.nominal {
-            // With 1/N_k on the sum scale, too: the paper's figures take D-ZOA's own Lemma 3 in the same way.
-            let samples = holder.risk.samples.count() as f64;
+            // With 1/N_k on the sum scale, too: the paper's figures take D-ZOA's own Lemma 3 in the
+            // same way.
+            let samples = party.risk.samples.count() as f64;
             let sensitivity = 2.0 / (samples * (self.settings.rho + self.pull(round)));
             let sigma = theorem1_sigma(sensitivity, epsilon, delta);
             let mut draw = noise.generator(&receipt, 1, &w);
@@ -159,7 +205,7 @@ impl Baseline for DpAdmm {
         2 * self.primal.len() as u64
     }
 
-    fn gradients_per_look(&self) -> u64 {
+    fn gradients_per_query(&self) -> u64 {
         1
     }
 }

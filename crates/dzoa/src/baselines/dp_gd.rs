@@ -1,5 +1,6 @@
 //! Proximal gradient descent in which every agent adds its own noise to its gradient: the strongest
-//! simple baseline. It needs somebody who adds the gradients up and hands out the model every round.
+//! simple baseline. It needs somebody who adds the gradients up and hands out the model every
+//! round.
 //!
 //! ```text
 //! g_k = scale_k sum_i loss'(x_i'w) x_i + noise       sensitivity 2 c1 scale_k
@@ -7,16 +8,50 @@
 //! ```
 
 use super::plan::{gaussian, gradient, gradient_sensitivity};
-use super::{Baseline, Holder, Needs};
-use crate::admm::InnerFailure;
-use crate::mechanism::{NoGuarantee, Target};
+use super::registry::{Entry, OptionKey, Range};
+use super::{Baseline, Needs, Party};
+use crate::guarantee::{NoGuarantee, Target};
+use crate::primal::InnerFailure;
 use crate::problem::Problem;
 use crate::problem::regularizer::Penalty;
+use crate::tuning::{Setting, Sizes};
 use dzoa_privacy::{Event, NoiseKey, Private, Receipt, Release};
 
-/// Settings.
+/// In the registry.
+pub const ENTRY: Entry = Entry {
+    name: "dp-gd",
+    page: "docs/algorithms/dp-gd.md",
+    options: &[OptionKey::new("step", Range::Positive), OptionKey::new("clip", Range::Positive)],
+    reads_rho: false,
+    rounds: None,
+    rounds_per_query: 1,
+    nominal: false,
+    check: Entry::ANY_OPTIONS,
+    build: |making| {
+        Box::new(DpGd::new(
+            DpGdSettings {
+                step: making.option("step", 1.0 / making.curvature()),
+                clip: making.options.get("clip"),
+            },
+            making.problem,
+        ))
+    },
+    grid,
+};
+
+fn grid(sizes: &Sizes) -> Vec<Setting> {
+    let setting = |(step, rounds): (f64, u64)| Setting {
+        rounds: Some(rounds),
+        options: std::iter::once(("step", step / sizes.curvature())).chain(sizes.clip()).collect(),
+        ..Setting::default()
+    };
+    let steps = [0.5, 2.0, 4.0, 8.0].into_iter();
+    steps.flat_map(|step| [30, 100, 200].map(|rounds| (step, rounds))).map(setting).collect()
+}
+
+/// Its own settings.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Settings {
+pub struct DpGdSettings {
     /// Step size.
     pub step: f64,
     /// Per-sample gradients are clipped to this norm.
@@ -25,7 +60,7 @@ pub struct Settings {
 
 /// All agents and the coordinator.
 pub struct DpGd {
-    settings: Settings,
+    settings: DpGdSettings,
     penalty: Penalty,
     agents: usize,
     w: Vec<f64>,
@@ -33,7 +68,7 @@ pub struct DpGd {
 
 impl DpGd {
     /// Before the first round.
-    pub fn new(settings: Settings, problem: &Problem) -> Self {
+    pub fn new(settings: DpGdSettings, problem: &Problem) -> Self {
         let w = vec![0.0; problem.dim()];
         let penalty = problem.penalty(problem.eta);
         Self { settings, penalty, agents: problem.agents.len(), w }
@@ -62,14 +97,14 @@ impl Baseline for DpGd {
         gaussian(&vec![sensitivity; rounds as usize], problem.dim(), target, schedule)
     }
 
-    fn look(
+    fn query(
         &self,
         _round: u64,
-        holder: &mut Holder,
+        party: &mut Party,
         receipt: Receipt,
         noise: &NoiseKey,
     ) -> Result<Release, InnerFailure> {
-        let risk = &holder.risk;
+        let risk = &party.risk;
         let gradient = gradient(risk, None, &self.w, risk.weight, self.settings.clip);
         Ok(Private::new(gradient).release(receipt, noise)?)
     }
@@ -90,7 +125,7 @@ impl Baseline for DpGd {
         2 * self.agents as u64
     }
 
-    fn gradients_per_look(&self) -> u64 {
+    fn gradients_per_query(&self) -> u64 {
         1
     }
 }

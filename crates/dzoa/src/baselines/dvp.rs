@@ -1,25 +1,49 @@
-//! DVP, dual variable perturbation (Zhang and Zhu 2017): the dual is perturbed before the primal update,
-//! and the minimiser itself is released.
+//! DVP, dual variable perturbation (Zhang and Zhu 2017): the dual is perturbed before the primal
+//! update, and the minimiser itself is released.
 //!
 //! ```text
 //! beta_k = argmin F_k(b) + e'b;  gamma_kl += rho (beta_k - beta_l)
 //! ```
 //!
-//! That is objective perturbation of `F_k` with fresh noise in every round. The published noise constant
-//! is known here from secondary sources only; ours comes from the proof at [`dzoa_privacy::NoisyObjective`],
-//! with the penalty's `2 rho |N_k|` as strong convexity. Pure epsilon, summed over rounds.
+//! That is objective perturbation of `F_k` with fresh noise in every round. The published noise
+//! constant is known here from secondary sources only; ours comes from the proof at
+//! [`dzoa_privacy::NoisyObjective`], with the penalty's `2 rho |N_k|` as strong convexity. Pure
+//! epsilon, summed over rounds.
 
 use super::consensus::{Consensus, vectors};
-use super::{Baseline, Derivatives, Holder, Needs};
-use crate::admm::{Admm, InnerFailure};
-use crate::graph::Graph;
-use crate::mechanism::{NoGuarantee, Target};
+use super::registry::{Entry, rho_and_rounds};
+use super::{Baseline, Derivatives, Needs, Party};
+use crate::admm::Admm;
+use crate::guarantee::{NoGuarantee, Target};
+use crate::network::Graph;
+use crate::primal::InnerFailure;
 use crate::problem::Problem;
+use crate::tuning::{Setting, Sizes};
 use dzoa_privacy::{Event, NoiseKey, Receipt, Release};
 
-/// Settings.
+/// In the registry.
+pub const ENTRY: Entry = Entry {
+    name: "dvp",
+    page: "docs/algorithms/dvp.md",
+    options: &[],
+    reads_rho: true,
+    rounds: None,
+    rounds_per_query: 1,
+    nominal: false,
+    check: Entry::ANY_OPTIONS,
+    build: |making| {
+        Box::new(Dvp::new(DvpSettings { admm: making.admm }, making.problem, making.graph))
+    },
+    grid,
+};
+
+fn grid(sizes: &Sizes) -> Vec<Setting> {
+    rho_and_rounds(sizes, [5, 20])
+}
+
+/// Its own settings.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Settings {
+pub struct DvpSettings {
     /// rho, and how neighbourhoods are counted.
     pub admm: Admm,
 }
@@ -31,7 +55,7 @@ pub struct Dvp {
 
 impl Dvp {
     /// Before the first round.
-    pub fn new(settings: Settings, problem: &Problem, graph: &Graph) -> Self {
+    pub fn new(settings: DvpSettings, problem: &Problem, graph: &Graph) -> Self {
         Self { consensus: Consensus::new(settings.admm, problem, graph) }
     }
 }
@@ -63,18 +87,18 @@ impl Baseline for Dvp {
         self.consensus.perturbed_events(problem, k, &rhos, target)
     }
 
-    fn look(
+    fn query(
         &self,
         _round: u64,
-        holder: &mut Holder,
+        party: &mut Party,
         receipt: Receipt,
         noise: &NoiseKey,
     ) -> Result<Release, InnerFailure> {
-        self.consensus.look_perturbed(self.consensus.admm.rho, holder, receipt, noise)
+        self.consensus.query_perturbed(self.consensus.admm.rho, party, receipt, noise)
     }
 
-    fn perturbed(&self, _round: u64, holder: &Holder, at: &[f64]) -> Option<Derivatives> {
-        Some(self.consensus.perturbed(self.consensus.admm.rho, holder, at))
+    fn perturbed(&self, _round: u64, party: &Party, at: &[f64]) -> Option<Derivatives> {
+        Some(self.consensus.perturbed(self.consensus.admm.rho, party, at))
     }
 
     fn absorb(&mut self, _round: u64, releases: &[Release]) {

@@ -1,5 +1,5 @@
-//! M-ADMM (Zhang, Khalili, Liu 2018): the penalty is perturbed, and its weight grows over the rounds, so
-//! that later releases are more stable.
+//! M-ADMM (Zhang, Khalili, Liu 2018): the penalty is perturbed, and its weight grows over the
+//! rounds, so that later releases are more stable.
 //!
 //! ```text
 //! eta_m = rho growth^(m-1)
@@ -7,22 +7,55 @@
 //! gamma_kl += rho (beta_k - beta_l)
 //! ```
 //!
-//! Noise in the penalty is a random linear term `-2 eta_m |N_k| e'b`: objective perturbation of `F_k`, whose
-//! strong convexity `2 eta_m |N_k|` grows. The published constant is known here from secondary sources only;
-//! ours comes from the proof at [`dzoa_privacy::NoisyObjective`], with the linear term calibrated directly.
-//! Pure epsilon, summed over rounds.
+//! Noise in the penalty is a random linear term `-2 eta_m |N_k| e'b`: objective perturbation of
+//! `F_k`, whose strong convexity `2 eta_m |N_k|` grows. The published constant is known here from
+//! secondary sources only; ours comes from the proof at [`dzoa_privacy::NoisyObjective`], with the
+//! linear term calibrated directly. Pure epsilon, summed over rounds.
 
 use super::consensus::{Consensus, vectors};
-use super::{Baseline, Derivatives, Holder, Needs};
-use crate::admm::{Admm, InnerFailure};
-use crate::graph::Graph;
-use crate::mechanism::{NoGuarantee, Target};
+use super::registry::{Entry, OptionKey, Range};
+use super::{Baseline, Derivatives, Needs, Party};
+use crate::admm::Admm;
+use crate::guarantee::{NoGuarantee, Target};
+use crate::network::Graph;
+use crate::primal::InnerFailure;
 use crate::problem::Problem;
+use crate::tuning::{Setting, Sizes, product};
 use dzoa_privacy::{Event, NoiseKey, Receipt, Release};
 
-/// Settings.
+/// In the registry.
+pub const ENTRY: Entry = Entry {
+    name: "m-admm",
+    page: "docs/algorithms/m-admm.md",
+    options: &[OptionKey::new("growth", Range::Between(1.0, 2.0))],
+    reads_rho: true,
+    rounds: None,
+    rounds_per_query: 1,
+    nominal: false,
+    check: Entry::ANY_OPTIONS,
+    build: |making| {
+        Box::new(MAdmm::new(
+            MAdmmSettings { admm: making.admm, growth: making.option("growth", 1.01) },
+            making.problem,
+            making.graph,
+        ))
+    },
+    grid,
+};
+
+fn grid(sizes: &Sizes) -> Vec<Setting> {
+    let setting = |(rho, growth, rounds): (f64, f64, u64)| Setting {
+        rho: Some(rho * sizes.weight),
+        rounds: Some(rounds),
+        options: vec![("growth", growth)],
+        ..Setting::default()
+    };
+    product([0.03, 0.3, 3.0], [1.0, 1.05], [5, 20]).map(setting).collect()
+}
+
+/// Its own settings.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Settings {
+pub struct MAdmmSettings {
     /// rho, and how neighbourhoods are counted.
     pub admm: Admm,
     /// Each round's penalty over that of the one before, at least 1.
@@ -37,7 +70,7 @@ pub struct MAdmm {
 
 impl MAdmm {
     /// Before the first round.
-    pub fn new(settings: Settings, problem: &Problem, graph: &Graph) -> Self {
+    pub fn new(settings: MAdmmSettings, problem: &Problem, graph: &Graph) -> Self {
         let consensus = Consensus::new(settings.admm, problem, graph);
         Self { consensus, growth: settings.growth }
     }
@@ -76,18 +109,18 @@ impl Baseline for MAdmm {
         self.consensus.perturbed_events(problem, k, &penalties, target)
     }
 
-    fn look(
+    fn query(
         &self,
         round: u64,
-        holder: &mut Holder,
+        party: &mut Party,
         receipt: Receipt,
         noise: &NoiseKey,
     ) -> Result<Release, InnerFailure> {
-        self.consensus.look_perturbed(self.penalty(round), holder, receipt, noise)
+        self.consensus.query_perturbed(self.penalty(round), party, receipt, noise)
     }
 
-    fn perturbed(&self, round: u64, holder: &Holder, at: &[f64]) -> Option<Derivatives> {
-        Some(self.consensus.perturbed(self.penalty(round), holder, at))
+    fn perturbed(&self, round: u64, party: &Party, at: &[f64]) -> Option<Derivatives> {
+        Some(self.consensus.perturbed(self.penalty(round), party, at))
     }
 
     fn absorb(&mut self, _round: u64, releases: &[Release]) {

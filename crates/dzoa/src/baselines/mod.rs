@@ -1,35 +1,44 @@
 //! The other algorithms, for comparison: one file each, all behind one trait.
 //!
-//! Every one of them has the same shape. In a round each agent looks at its rows and releases a vector;
-//! everything after that is a function of what was released. [`Baseline`] says just that: only
-//! [`Baseline::look`] sees rows, and [`Baseline::absorb`] sees nothing but releases. So the state between
-//! two rounds is public by its type, the ledger charges the looks, and an attacker who knows the state can
-//! compute what a look would have given under other rows. [`Lockstep`] runs one.
+//! Every one of them has the same shape. In a round each agent queries its rows and releases a
+//! vector; everything after that is a function of what was released. [`Baseline`] says just that:
+//! only [`Baseline::query`] sees rows, those of one [`Party`], and [`Baseline::absorb`] sees
+//! nothing but releases. So the state between two rounds is public by its type, the ledger charges
+//! the queries, and an attacker who knows the state can compute what a query would have given under
+//! other rows. [`crate::run::Lockstep`] runs one.
 //!
 //! docs/algorithms/ has the update equations, the sources and the proofs.
 
 mod consensus;
 mod derivatives;
-pub mod dp_admm;
-pub mod dp_gd;
-pub mod dvp;
-mod lockstep;
-pub mod m_admm;
-pub mod objective_perturbation;
-pub mod p_admm;
+mod dp_admm;
+mod dp_gd;
+mod dvp;
+mod m_admm;
+mod objective_perturbation;
+mod p_admm;
 mod plan;
-pub mod projected_gradient;
-pub mod ps_admm;
-pub mod pvp;
-pub mod r_admm;
+mod projected_gradient;
+mod ps_admm;
+mod pvp;
+mod r_admm;
+mod registry;
 
 pub use derivatives::Derivatives;
-pub use lockstep::Lockstep;
+pub use dp_admm::{DpAdmm, DpAdmmSettings};
+pub use dp_gd::{DpGd, DpGdSettings};
+pub use dvp::{Dvp, DvpSettings};
+pub use m_admm::{MAdmm, MAdmmSettings};
+pub use objective_perturbation::{ObjectivePerturbation, ObjectivePerturbationSettings};
+pub use p_admm::{PAdmm, PAdmmSettings};
+pub use projected_gradient::{ProjectedGradient, ProjectedGradientSettings};
+pub use ps_admm::{PsAdmm, PsAdmmSettings};
+pub use pvp::{Pvp, PvpSettings};
+pub use r_admm::{RAdmm, RAdmmSettings};
+pub use registry::{ENTRIES, Entry, Making, OptionError, OptionKey, Options, Range, entry, names};
 
-use crate::admm::InnerFailure;
-use crate::exact::Exact;
-use crate::graph::Graph;
-use crate::mechanism::{NoGuarantee, Target};
+use crate::guarantee::{NoGuarantee, Target};
+use crate::primal::{Exact, InnerFailure};
 use crate::problem::{EmpiricalRisk, LocalObjective, Problem};
 use dzoa_privacy::{Event, NoiseKey, Receipt, Release};
 use thiserror::Error;
@@ -37,9 +46,9 @@ use thiserror::Error;
 /// What one agent does in one round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// It looks at its rows, and releases.
+    /// It queries its rows, and releases.
     Releases,
-    /// A solver that it trusts looks at its rows; it is charged.
+    /// A solver that it trusts queries its rows; it is charged.
     LendsRows,
     /// It only reuses what was released before: free.
     Rests,
@@ -53,8 +62,8 @@ pub trait Baseline: Send + Sync {
     /// What it takes.
     fn needs(&self) -> Needs;
 
-    /// How agent k's looks are to be charged so that all of them together keep the target; one event per
-    /// look.
+    /// How agent k's queries are charged so that all of them together keep to the target; one event
+    /// per query.
     fn events(
         &self,
         problem: &Problem,
@@ -68,18 +77,18 @@ pub trait Baseline: Send + Sync {
         Part::Releases
     }
 
-    /// Agent k's look at its rows, released in the way it was charged: with noise, or as it is.
-    fn look(
+    /// A party's query of its rows, released in the way it was charged: with noise, or as it is.
+    fn query(
         &self,
         round: u64,
-        holder: &mut Holder,
+        party: &mut Party,
         receipt: Receipt,
         noise: &NoiseKey,
     ) -> Result<Release, InnerFailure>;
 
     /// For algorithms that release the minimiser of an objective with a random linear term: that
     /// objective without the term, at a point. What an attacker computes to score a release.
-    fn perturbed(&self, _round: u64, _holder: &Holder, _at: &[f64]) -> Option<Derivatives> {
+    fn perturbed(&self, _round: u64, _holder: &Party, _at: &[f64]) -> Option<Derivatives> {
         None
     }
 
@@ -92,14 +101,14 @@ pub trait Baseline: Send + Sync {
     /// Vectors exchanged in one round.
     fn messages(&self, round: u64) -> u64;
 
-    /// Gradients that an agent computes in one look.
-    fn gradients_per_look(&self) -> u64 {
+    /// Gradients that an agent computes in one query.
+    fn gradients_per_query(&self) -> u64 {
         0
     }
 }
 
-/// What an agent holds: its rows, and a solver that remembers its last solution.
-pub struct Holder {
+/// One agent's rows, and a solver that remembers its last solution: all that a query sees.
+pub struct Party {
     /// Its position.
     pub k: usize,
     /// The data term.
@@ -108,21 +117,43 @@ pub struct Holder {
     pub objective: LocalObjective,
     /// Solves its primal problems.
     pub exact: Exact,
-    /// Everybody's rows, for a solver that all trust.
-    pub problem: Problem,
+    trusted: Option<TrustedSolver>,
 }
 
-impl Holder {
-    /// Agent k.
-    pub fn new(problem: &Problem, k: usize) -> Self {
+impl Party {
+    /// Agent k of this algorithm.
+    pub fn new(baseline: &dyn Baseline, problem: &Problem, k: usize) -> Self {
         let risk = problem.risk(k);
         Self {
             k,
             exact: Exact::new(risk.clone(), None).until_certified(),
             objective: problem.local(k),
-            problem: problem.clone(),
+            trusted: TrustedSolver::new(baseline, problem),
             risk,
         }
+    }
+
+    /// The solver that all agents trust with their rows, where the algorithm says that it needs
+    /// one.
+    pub fn trusted(&self) -> Option<&TrustedSolver> {
+        self.trusted.as_ref()
+    }
+}
+
+/// Everybody's rows. Only an algorithm that declares [`Needs::trusted_solver`] gets them, and
+/// tables that compare algorithms show what they need.
+pub struct TrustedSolver {
+    problem: Problem,
+}
+
+impl TrustedSolver {
+    fn new(baseline: &dyn Baseline, problem: &Problem) -> Option<Self> {
+        baseline.needs().trusted_solver.then(|| Self { problem: problem.clone() })
+    }
+
+    /// All agents' rows.
+    pub fn problem(&self) -> &Problem {
+        &self.problem
     }
 }
 
@@ -172,7 +203,8 @@ pub enum Broken {
     },
     /// A gradient without a bound.
     #[error(
-        "{algorithm} needs a bound c1 on the gradient of one sample's loss, and the {loss} loss has none"
+        "{algorithm} needs a bound c1 on the gradient of one sample's loss, and the {loss} loss has \
+         none"
     )]
     NoBound {
         /// The algorithm.
@@ -221,43 +253,5 @@ impl Needs {
             return Err(Broken::NoBound { algorithm, loss });
         }
         Ok(())
-    }
-}
-
-/// Which algorithm, with its settings.
-#[derive(Clone, Debug, PartialEq)]
-#[allow(missing_docs, reason = "each variant is the settings of the algorithm of its name")]
-pub enum Spec {
-    DpAdmm(dp_admm::Settings),
-    DpGd(dp_gd::Settings),
-    Dvp(dvp::Settings),
-    MAdmm(m_admm::Settings),
-    ObjectivePerturbation(objective_perturbation::Settings),
-    PAdmm(p_admm::Settings),
-    ProjectedGradient(projected_gradient::Settings),
-    PsAdmm(ps_admm::Settings),
-    Pvp(pvp::Settings),
-    RAdmm(r_admm::Settings),
-}
-
-impl Spec {
-    /// The algorithm before its first round.
-    pub fn build(&self, problem: &Problem, graph: &Graph) -> Box<dyn Baseline> {
-        match self {
-            Spec::DpAdmm(settings) => Box::new(dp_admm::DpAdmm::new(*settings, problem)),
-            Spec::DpGd(settings) => Box::new(dp_gd::DpGd::new(*settings, problem)),
-            Spec::Dvp(settings) => Box::new(dvp::Dvp::new(*settings, problem, graph)),
-            Spec::MAdmm(settings) => Box::new(m_admm::MAdmm::new(*settings, problem, graph)),
-            Spec::ObjectivePerturbation(settings) => {
-                Box::new(objective_perturbation::ObjectivePerturbation::new(*settings, problem))
-            }
-            Spec::PAdmm(settings) => Box::new(p_admm::PAdmm::new(*settings, problem, graph)),
-            Spec::ProjectedGradient(settings) => {
-                Box::new(projected_gradient::ProjectedGradient::new(*settings, problem, graph))
-            }
-            Spec::PsAdmm(settings) => Box::new(ps_admm::PsAdmm::new(*settings, problem, graph)),
-            Spec::Pvp(settings) => Box::new(pvp::Pvp::new(*settings, problem, graph)),
-            Spec::RAdmm(settings) => Box::new(r_admm::RAdmm::new(*settings, problem, graph)),
-        }
     }
 }

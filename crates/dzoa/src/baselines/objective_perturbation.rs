@@ -1,28 +1,32 @@
-//! Functional perturbation in its practical form (Nozari, Tallapragada, Cortes 2018; Chaudhuri, Monteleoni,
-//! Sarwate 2011): the centralised objective gets one random linear term, and its minimiser is released once.
+//! Functional perturbation in its practical form (Nozari, Tallapragada, Cortes 2018; Chaudhuri,
+//! Monteleoni, Sarwate 2011): the centralised objective gets one random linear term, and its
+//! minimiser is released once.
 //!
 //! ```text
 //! w = argmin sum_k scale_k sum_i loss(x_i'w) + eta R(w) + ridge/2 ||w||^2 + b'w
 //! ```
 //!
-//! It protects **one release by a solver that all agents trust with their rows**, and nothing else: if agents
-//! exchanged iterates of their perturbed objectives, the one random term would cancel between them. So it is
-//! a centralised baseline. The noise comes from the proof at [`dzoa_privacy::NoisyObjective`].
+//! It protects **one release by a solver that all agents trust with their rows**, and nothing else:
+//! if agents exchanged iterates of their perturbed objectives, the one random term would cancel
+//! between them. So it is a centralised baseline. The noise comes from the proof at
+//! [`dzoa_privacy::NoisyObjective`].
 
 use super::plan::{Perturbed, gradient, gradient_sensitivity, pure};
-use super::{Baseline, Derivatives, Holder, Needs, Part};
-use crate::admm::InnerFailure;
-use crate::exact::rounding::{gamma, length};
-use crate::mechanism::{self, NoGuarantee, Target};
+use super::registry::{Entry, Making, OptionKey, Range};
+use super::{Baseline, Derivatives, Needs, Part, Party};
+use crate::guarantee::{self, NoGuarantee, Target};
+use crate::primal::InnerFailure;
+use crate::primal::rounding::{gamma, length};
 use crate::problem::Problem;
+use crate::tuning::{Setting, Sizes};
 use dzoa_privacy::{Event, NoiseKey, NoisyObjective, Receipt, Release};
 
 /// How near the minimiser is found, where rounding allows it.
 const TAU: f64 = 1e-7;
 /// And the farthest that is worth to be released.
 const LARGEST_TAU: f64 = 1e-3;
-/// Steps after which a solve without a promise is given up, and that one with a promise may need at
-/// most: a plan that needs more is refused, and a solve that has begun goes on to its end, since an
+/// Steps after which a solve without a guarantee is given up, and that one with a guarantee may need
+/// at most: a plan that needs more is refused, and a solve that has begun goes on to its end, since an
 /// abort would be a release.
 const MOST_STEPS: usize = 2_000_000;
 /// A length of spherical Laplace noise of scale 1 that is exceeded with probability below 1e-30,
@@ -31,9 +35,45 @@ fn longest_noise(coordinates: usize) -> f64 {
     (2 * coordinates + 90) as f64
 }
 
-/// Settings.
+/// In the registry.
+pub const ENTRY: Entry = Entry {
+    name: "objective-perturbation",
+    page: "docs/algorithms/objective-perturbation.md",
+    options: &[OptionKey::new("ridge", Range::Between(1e-6, 1e6))],
+    reads_rho: false,
+    rounds: Some(1),
+    rounds_per_query: 1,
+    nominal: false,
+    check: Entry::ANY_OPTIONS,
+    build: |making| {
+        Box::new(ObjectivePerturbation::new(
+            ObjectivePerturbationSettings {
+                ridge: making.options.get("ridge").unwrap_or_else(|| ridge(making)),
+            },
+            making.problem,
+        ))
+    },
+    grid,
+};
+
+fn grid(sizes: &Sizes) -> Vec<Setting> {
+    let ridge = |power: i32| 1e-5 * sizes.weight * 10f64.powf(0.5 * f64::from(power));
+    let setting = |power| Setting { options: vec![("ridge", ridge(power))], ..Setting::default() };
+    (0..12).map(setting).collect()
+}
+
+/// The ridge at which one person's rows change the Hessian by a tenth of epsilon: public sizes only.
+fn ridge(making: &Making<'_>) -> f64 {
+    let (problem, Some(target)) = (making.problem, making.target) else { return 1e-6 };
+    let weight = (0..problem.agents.len()).map(|k| problem.sample_weight(k)).fold(0.0, f64::max);
+    let curvature = weight * problem.loss.smoothness().unwrap_or(1.0);
+    let share = 0.1 * target.total_epsilon / target.rows_per_person as f64;
+    (curvature / share.exp_m1()).max(1e-6)
+}
+
+/// Its own settings.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Settings {
+pub struct ObjectivePerturbationSettings {
     /// Strong convexity that is added; it bounds what one row does to the Hessian.
     pub ridge: f64,
 }
@@ -47,7 +87,7 @@ pub struct ObjectivePerturbation {
 
 impl ObjectivePerturbation {
     /// Before the one round.
-    pub fn new(settings: Settings, problem: &Problem) -> Self {
+    pub fn new(settings: ObjectivePerturbationSettings, problem: &Problem) -> Self {
         let (agents, w) = (problem.agents.len(), vec![0.0; problem.dim()]);
         Self { ridge: settings.ridge, agents, w }
     }
@@ -85,23 +125,24 @@ impl ObjectivePerturbation {
     }
 
     /// Accelerated proximal gradient descent until strong convexity certifies the distance.
-    /// Without a tolerance nothing is promised, and the search may be given up.
+    /// Without a tolerance there is no guarantee, and the search may be given up.
     fn solve(
         &self,
         problem: &Problem,
         linear: &[f64],
-        promised: Option<f64>,
+        guaranteed: Option<f64>,
     ) -> Result<Vec<f64>, InnerFailure> {
         let penalty = problem.penalty(problem.eta);
         let course = self.course(problem);
         let (smooth, momentum) = (course.smooth, course.momentum());
-        let most = if promised.is_some() { usize::MAX } else { MOST_STEPS };
+        let most = if guaranteed.is_some() { usize::MAX } else { MOST_STEPS };
         let (mut w, mut y) = (vec![0.0; linear.len()], vec![0.0; linear.len()]);
         for step in 0..most {
             let at_y = self.slope(problem, linear, &y);
             let mut next: Vec<f64> = y.iter().zip(&at_y).map(|(y, g)| y - g / smooth).collect();
             penalty.prox(&mut next, 1.0 / smooth);
-            // A subgradient at `next`: its norm over the ridge bounds the distance to the minimiser.
+            // A subgradient at `next`: its norm over the ridge bounds the distance to the
+            // minimiser.
             let at_next = self.slope(problem, linear, &next);
             let left: f64 = (0..next.len())
                 .map(|p| (smooth * (y[p] - next[p]) + at_next[p] - at_y[p]).powi(2))
@@ -110,11 +151,11 @@ impl ObjectivePerturbation {
             if left.is_nan() {
                 return Err(InnerFailure::NonFinite { step });
             }
-            let rounding = match promised {
+            let rounding = match guaranteed {
                 Some(_) => course.rounding(length(linear), length(&y) + length(&next)),
                 None => 0.0,
             };
-            if left + rounding <= promised.unwrap_or(TAU) * self.ridge {
+            if left + rounding <= guaranteed.unwrap_or(TAU) * self.ridge {
                 return Ok(next);
             }
             for p in 0..w.len() {
@@ -204,7 +245,7 @@ impl Baseline for ObjectivePerturbation {
             (0..self.agents).try_fold(0.0, |most: f64, k| Ok(most.max(of(k)?)))
         };
         // The noise is one vector for all agents: it must do for the one whose rows weigh most.
-        let curvature = largest(&|k| Ok(mechanism::c3(problem, k)? * problem.sample_weight(k)))?;
+        let curvature = largest(&|k| Ok(guarantee::c3(problem, k)? * problem.sample_weight(k)))?;
         let gradient = largest(&|k| gradient_sensitivity(problem, k, None, target))?;
         let (course, dim) = (self.course(problem), problem.dim());
         pure(&[1.0], target, |_, epsilon| {
@@ -237,22 +278,26 @@ impl Baseline for ObjectivePerturbation {
         }
     }
 
-    fn look(
+    fn query(
         &self,
         _round: u64,
-        holder: &mut Holder,
+        party: &mut Party,
         receipt: Receipt,
         noise: &NoiseKey,
     ) -> Result<Release, InnerFailure> {
         let (linear, token) = NoisyObjective::new(receipt, self.w.len(), noise)?;
-        let minimiser = self.solve(&holder.problem, &linear, token.tolerance())?;
+        // A party of another algorithm lends no rows: there is nothing to certify.
+        let nothing = InnerFailure::NotCertified { distance: f64::INFINITY };
+        let lent = party.trusted().ok_or(nothing)?.problem();
+        let minimiser = self.solve(lent, &linear, token.tolerance())?;
         Ok(token.finish(minimiser))
     }
 
-    fn perturbed(&self, _round: u64, holder: &Holder, at: &[f64]) -> Option<Derivatives> {
+    fn perturbed(&self, _round: u64, party: &Party, at: &[f64]) -> Option<Derivatives> {
+        let lent = party.trusted()?.problem();
         let mut found = Derivatives::of_forces(at, &vec![0.0; at.len()], 0.5 * self.ridge);
-        (0..self.agents).for_each(|k| found.add_risk(&holder.problem.risk(k), at));
-        found.add_penalty(&holder.problem.penalty(holder.problem.eta), at);
+        (0..self.agents).for_each(|k| found.add_risk(&lent.risk(k), at));
+        found.add_penalty(&lent.penalty(lent.eta), at);
         Some(found)
     }
 

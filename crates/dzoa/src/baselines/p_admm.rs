@@ -1,23 +1,56 @@
-//! P-ADMM (Ding, Gong, Zhang, Pan, Han): Gaussian primal variable perturbation whose variance decays,
-//! `sigma_m^2 = sigma_1^2 q^(m-1)`, so that the noise falls while the run converges.
+//! P-ADMM (Ding, Gong, Zhang, Pan, Han): Gaussian primal variable perturbation whose variance
+//! decays, `sigma_m^2 = sigma_1^2 q^(m-1)`, so that the noise falls while the run converges.
 //!
-//! The total and q give sigma_1. The authors account in zCDP, `Delta^2/(2 sigma_m^2)` a round; here the same
-//! releases are accounted exactly. It is d-zoa's mechanism `output` with an exact solver and
-//! `schedule = { growth = 1/q }`.
+//! The total and q give sigma_1. The authors account in zCDP, `Delta^2/(2 sigma_m^2)` a round; here
+//! the same releases are accounted exactly. It is d-zoa's mechanism `output` with an exact solver
+//! and `schedule = { growth = 1/q }`.
 
 use super::consensus::{Consensus, vectors};
 use super::plan::gaussian;
-use super::{Baseline, Holder, Needs};
-use crate::admm::{Admm, InnerFailure};
-use crate::graph::Graph;
-use crate::mechanism::{NoGuarantee, Target};
+use super::registry::{Entry, OptionKey, Range};
+use super::{Baseline, Needs, Party};
+use crate::admm::Admm;
+use crate::guarantee::{NoGuarantee, Target};
+use crate::network::Graph;
+use crate::primal::InnerFailure;
 use crate::problem::Problem;
+use crate::tuning::{Setting, Sizes, product};
 use dzoa_privacy::calibrate::Schedule;
 use dzoa_privacy::{Event, NoiseKey, Private, Receipt, Release};
 
-/// Settings.
+/// In the registry.
+pub const ENTRY: Entry = Entry {
+    name: "p-admm",
+    page: "docs/algorithms/p-admm.md",
+    options: &[OptionKey::new("decay", Range::Fraction)],
+    reads_rho: true,
+    rounds: None,
+    rounds_per_query: 1,
+    nominal: false,
+    check: Entry::ANY_OPTIONS,
+    build: |making| {
+        Box::new(PAdmm::new(
+            PAdmmSettings { admm: making.admm, decay: making.option("decay", 0.97) },
+            making.problem,
+            making.graph,
+        ))
+    },
+    grid,
+};
+
+fn grid(sizes: &Sizes) -> Vec<Setting> {
+    let setting = |(rho, decay, rounds): (f64, f64, u64)| Setting {
+        rho: Some(rho * sizes.rho * sizes.weight),
+        rounds: Some(rounds),
+        options: vec![("decay", decay)],
+        ..Setting::default()
+    };
+    product([0.3, 1.0, 3.0], [0.995, 0.97], [30, 60]).map(setting).collect()
+}
+
+/// Its own settings.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Settings {
+pub struct PAdmmSettings {
     /// rho, and how neighbourhoods are counted.
     pub admm: Admm,
     /// q: each round's variance over that of the one before.
@@ -32,7 +65,7 @@ pub struct PAdmm {
 
 impl PAdmm {
     /// Before the first round.
-    pub fn new(settings: Settings, problem: &Problem, graph: &Graph) -> Self {
+    pub fn new(settings: PAdmmSettings, problem: &Problem, graph: &Graph) -> Self {
         let consensus = Consensus::new(settings.admm, problem, graph);
         Self { consensus, decay: settings.decay }
     }
@@ -59,14 +92,14 @@ impl Baseline for PAdmm {
         gaussian(&vec![sensitivity; rounds as usize], problem.dim(), target, schedule)
     }
 
-    fn look(
+    fn query(
         &self,
         _round: u64,
-        holder: &mut Holder,
+        party: &mut Party,
         receipt: Receipt,
         noise: &NoiseKey,
     ) -> Result<Release, InnerFailure> {
-        Ok(Private::new(self.consensus.solve(holder)?).release(receipt, noise)?)
+        Ok(Private::new(self.consensus.solve(party)?).release(receipt, noise)?)
     }
 
     fn absorb(&mut self, _round: u64, releases: &[Release]) {

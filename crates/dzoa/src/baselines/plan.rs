@@ -1,9 +1,9 @@
 //! What the baselines share: gradients of bounded sensitivity, and from a target to events.
 
-use crate::mechanism::{self, NoGuarantee, Target};
+use crate::guarantee::{self, NoGuarantee, Target};
 use crate::problem::{EmpiricalRisk, Problem};
-use dzoa_privacy::calibrate::{Schedule, discrete_gaussian_events};
-use dzoa_privacy::{Accountant, Event, ExactGaussian, noise};
+use dzoa_privacy::calibrate::{RoundQueries, Schedule, discrete_gaussian_events};
+use dzoa_privacy::{Accountant, Budget, Event, ExactGaussian, noise};
 
 /// The share of an objective perturbation's epsilon that hides the solver's tolerance.
 const SHARE_OF_TOLERANCE: f64 = 0.02;
@@ -12,7 +12,7 @@ const SHARE_OF_TOLERANCE: f64 = 0.02;
 /// rows have a smaller bound. Clipping lets rows of any length in, so the loss's slope alone says
 /// nothing.
 fn longest_gradient(problem: &Problem, k: usize, clip: Option<f64>) -> Result<f64, NoGuarantee> {
-    match (mechanism::c1(problem, k), clip) {
+    match (guarantee::c1(problem, k), clip) {
         (Ok(c1), Some(clip)) => Ok(c1.min(clip)),
         (Err(_), Some(clip)) => Ok(clip),
         (c1, None) => c1,
@@ -35,8 +35,8 @@ pub fn gradient_sensitivity(
     Ok(2.0 * longest * problem.sample_weight(k) * rows * (1.0 + rounding))
 }
 
-/// `scale sum_i loss'(x_i'w) x_i` over the given rows (all without a list), each summand clipped to norm
-/// `clip`.
+/// `scale sum_i loss'(x_i'w) x_i` over the given rows (all without a list), each summand clipped to
+/// norm `clip`.
 pub fn gradient(
     risk: &EmpiricalRisk,
     rows: Option<&[usize]>,
@@ -67,17 +67,17 @@ pub fn gradient(
     gradient
 }
 
-/// Gaussian events for looks of these sensitivities; each look spends its share of `mu^2`.
+/// Gaussian events for queries of these sensitivities; each spends its share of `mu^2`.
 pub fn gaussian(
     sensitivities: &[f64],
     dim: usize,
     target: &Target,
     schedule: Schedule,
 ) -> Result<Vec<Event>, NoGuarantee> {
-    let budget = (target.total_epsilon, target.delta);
-    let unit =
-        discrete_gaussian_events(1.0, budget, (dim, 1), sensitivities.len() as u64, schedule)
-            .ok_or(NoGuarantee::BudgetTooSmall { epsilon: target.total_epsilon })?;
+    let budget = Budget { epsilon: target.total_epsilon, delta: target.delta };
+    let queries = RoundQueries { coordinates: dim, count: 1 };
+    let unit = discrete_gaussian_events(1.0, budget, queries, sensitivities.len() as u64, schedule)
+        .ok_or(NoGuarantee::BudgetTooSmall { epsilon: target.total_epsilon })?;
     let scaled = unit.iter().zip(sensitivities).map(|(event, &sensitivity)| match *event {
         Event::DiscreteGaussian { sigma, .. } => {
             // The grid scales along; a few units in the last place pay for the product's rounding.
@@ -89,7 +89,8 @@ pub fn gaussian(
     Ok(scaled.collect())
 }
 
-/// Pure events: look i gets the share `shares[i]` of the total epsilon, and `event` makes one from it.
+/// Pure events: query i gets the share `shares[i]` of the total epsilon, and `event` makes one from
+/// it.
 pub fn pure(
     shares: &[f64],
     target: &Target,

@@ -1,5 +1,5 @@
-//! Distributed projected gradient descent (Huang, Mitra, Vaidya 2015): pure epsilon over any number of
-//! rounds, because steps and noise shrink geometrically.
+//! Distributed projected gradient descent (Huang, Mitra, Vaidya 2015): pure epsilon over any number
+//! of rounds, because steps and noise shrink geometrically.
 //!
 //! ```text
 //! y_k = x_k + Laplace noise, sent to the neighbours
@@ -7,22 +7,88 @@
 //! x_k = Proj(z_k - c q^t f_k'(z_k)) onto the ball of the given radius
 //! ```
 //!
-//! Given what was exchanged, `x_k` moves by at most `2 c1 scale_k c q^t` in L2 when one row is replaced, by
-//! `sqrt(P)` times that in L1. Round t gets the share `(q/p)^t` of epsilon, so that the noise falls as `p^t`: the
-//! published schedule, with its constant taken from the rounds there are instead of from all of eternity.
-//! The steps can be added up: the iterates stop short of the optimum where `c q/(1-q)` is too small.
+//! Given what was exchanged, `x_k` moves by at most `2 c1 scale_k c q^t` in L2 when one row is
+//! replaced, by `sqrt(P)` times that in L1. Round t gets the share `(q/p)^t` of epsilon, so that
+//! the noise falls as `p^t`: the published schedule, with its constant taken from the rounds there
+//! are instead of from all of eternity. The steps can be added up: the iterates stop short of the
+//! optimum where `c q/(1-q)` is too small.
 
 use super::plan::{gradient, gradient_sensitivity, pure};
-use super::{Baseline, Holder, Needs};
-use crate::admm::InnerFailure;
-use crate::graph::Graph;
-use crate::mechanism::{NoGuarantee, Target};
+use super::registry::{Entry, OptionError, OptionKey, Options, Range};
+use super::{Baseline, Needs, Party};
+use crate::guarantee::{NoGuarantee, Target};
+use crate::network::Graph;
+use crate::primal::InnerFailure;
 use crate::problem::Problem;
+use crate::tuning::{Setting, Sizes, product};
 use dzoa_privacy::{Event, NoiseKey, Private, Receipt, Release};
 
-/// Settings.
+/// In the registry.
+pub const ENTRY: Entry = Entry {
+    name: "projected-gradient",
+    page: "docs/algorithms/projected-gradient.md",
+    options: &[
+        OptionKey::new("step", Range::Positive),
+        OptionKey::new("clip", Range::Positive),
+        OptionKey::new("step_decay", Range::Fraction),
+        OptionKey::new("noise_decay", Range::Fraction),
+        OptionKey::new("radius", Range::Positive),
+    ],
+    reads_rho: false,
+    rounds: None,
+    rounds_per_query: 1,
+    nominal: false,
+    check: decays,
+    build: |making| {
+        Box::new(ProjectedGradient::new(
+            ProjectedGradientSettings {
+                step: making.option("step", making.agents_step()),
+                step_decay: making.option("step_decay", STEP_DECAY),
+                noise_decay: making.option("noise_decay", NOISE_DECAY),
+                radius: making.option("radius", 10.0),
+                clip: making.options.get("clip"),
+            },
+            making.problem,
+            making.graph,
+        ))
+    },
+    grid,
+};
+
+/// q, where none is given.
+const STEP_DECAY: f64 = 0.96;
+/// p, where none is given.
+const NOISE_DECAY: f64 = 0.98;
+
+fn decays(options: &Options) -> Result<(), OptionError> {
+    let q = options.get("step_decay").unwrap_or(STEP_DECAY);
+    let p = options.get("noise_decay").unwrap_or(NOISE_DECAY);
+    if q < p {
+        return Ok(());
+    }
+    Err(OptionError {
+        key: "step_decay",
+        problem: format!("is {q}, but must be below noise_decay ({p})"),
+        hint: "the noise must fall more slowly than the steps, or no budget is enough",
+    })
+}
+
+fn grid(sizes: &Sizes) -> Vec<Setting> {
+    let setting = |(step, (q, p), rounds): (f64, (f64, f64), u64)| Setting {
+        rounds: Some(rounds),
+        options: [("step", step / sizes.weight), ("step_decay", q), ("noise_decay", p)]
+            .into_iter()
+            .chain(sizes.clip())
+            .collect(),
+        ..Setting::default()
+    };
+    let decays = [(0.9, 0.95), (0.97, 0.985)];
+    product([1.0, 4.0, 16.0], decays, [40, 100]).map(setting).collect()
+}
+
+/// Its own settings.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Settings {
+pub struct ProjectedGradientSettings {
     /// c, the first step's size before it is multiplied by q.
     pub step: f64,
     /// q: each step over the one before.
@@ -37,7 +103,7 @@ pub struct Settings {
 
 /// All agents.
 pub struct ProjectedGradient {
-    settings: Settings,
+    settings: ProjectedGradientSettings,
     /// Neighbours and their weights.
     mixing: Vec<Vec<(usize, f64)>>,
     /// `z_k`
@@ -46,7 +112,7 @@ pub struct ProjectedGradient {
 
 impl ProjectedGradient {
     /// Before the first round.
-    pub fn new(settings: Settings, problem: &Problem, graph: &Graph) -> Self {
+    pub fn new(settings: ProjectedGradientSettings, problem: &Problem, graph: &Graph) -> Self {
         let near = |k| graph.neighbours(k).iter().copied().zip(graph.gossip_weights(k)).collect();
         Self {
             settings,
@@ -77,15 +143,15 @@ impl Baseline for ProjectedGradient {
         rounds: u64,
         target: &Target,
     ) -> Result<Vec<Event>, NoGuarantee> {
-        let Settings { step_decay, noise_decay, clip, .. } = self.settings;
+        let ProjectedGradientSettings { step_decay, noise_decay, clip, .. } = self.settings;
         let gradient = gradient_sensitivity(problem, k, clip, target)?;
         let dim = problem.dim();
         let weights: Vec<f64> =
             (1..=rounds).map(|t| (step_decay / noise_decay).powf(t as f64)).collect();
         let sum: f64 = weights.iter().sum();
         let shares: Vec<f64> = weights.iter().map(|weight| weight / sum).collect();
-        pure(&shares, target, |look, epsilon| {
-            let sensitivity = self.step(look as u64 + 1) * gradient * (dim as f64).sqrt();
+        pure(&shares, target, |query, epsilon| {
+            let sensitivity = self.step(query as u64 + 1) * gradient * (dim as f64).sqrt();
             let event = Event::laplace(sensitivity, sensitivity / epsilon, dim);
             // Steps so small that they are no numbers cannot be put on a grid.
             match event.pure_epsilon() {
@@ -95,17 +161,17 @@ impl Baseline for ProjectedGradient {
         })
     }
 
-    fn look(
+    fn query(
         &self,
         round: u64,
-        holder: &mut Holder,
+        party: &mut Party,
         receipt: Receipt,
         noise: &NoiseKey,
     ) -> Result<Release, InnerFailure> {
-        let risk = &holder.risk;
-        let z = &self.mixed[holder.k];
+        let risk = &party.risk;
+        let z = &self.mixed[party.k];
         let mut slope = gradient(risk, None, z, risk.weight, self.settings.clip);
-        holder.objective.penalty.add_subgradient(z, &mut slope);
+        party.objective.penalty.add_subgradient(z, &mut slope);
         let step = self.step(round);
         let mut x: Vec<f64> = z.iter().zip(&slope).map(|(z, slope)| z - step * slope).collect();
         let norm = x.iter().map(|x| x * x).sum::<f64>().sqrt();
@@ -139,7 +205,7 @@ impl Baseline for ProjectedGradient {
         self.mixing.iter().map(|near| near.len() as u64).sum()
     }
 
-    fn gradients_per_look(&self) -> u64 {
+    fn gradients_per_query(&self) -> u64 {
         1
     }
 }

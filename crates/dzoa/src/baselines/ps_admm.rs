@@ -1,23 +1,29 @@
-//! PS-ADMM (Ding et al. 2019): stochastic ADMM. Each round the loss is linearised by the noisy gradient of a
-//! mini-batch, and the primal update is a prox in closed form.
+//! PS-ADMM (Ding et al. 2019): stochastic ADMM. Each round the loss is linearised by the noisy
+//! gradient of a mini-batch, and the primal update is a prox in closed form.
 //!
 //! ```text
-//! g_k    = (1/B) sum_{i in batch} loss'(x_i'beta_k) x_i + noise        sensitivity 2 c1/B (times N_k under `sum`)
-//! beta_k = argmin g_k'b + (eta/K) R(b) + linear_k'b + q_k ||b||^2 + ||b - beta_k||^2/(2 s_m),  s_m = step m^-decay
+//! g_k    = (1/B) sum_{i in batch} loss'(x_i'beta_k) x_i + noise
+//! beta_k = argmin g_k'b + (eta/K) R(b) + linear_k'b + q_k ||b||^2 + ||b - beta_k||^2/(2 s_m)
+//!
+//! sensitivity 2 c1/B (times N_k under `sum`), s_m = step m^-decay
 //! gamma_kl += rho (beta_k - beta_l)
 //! ```
 //!
-//! Drawing a batch would amplify privacy; the exact Gaussian formula ignores it, and no amplification is
-//! claimed here. So the whole data set is the default batch: a smaller one only saves time.
+//! Drawing a batch would amplify privacy; the exact Gaussian formula ignores it, and no
+//! amplification is claimed here. So the whole data set is the default batch: a smaller one only
+//! saves time.
 
 use super::consensus::Consensus;
 use super::plan::{gaussian, gradient, gradient_sensitivity};
-use super::{Baseline, Holder, Needs};
-use crate::admm::{Admm, InnerFailure};
-use crate::graph::Graph;
-use crate::mechanism::{NoGuarantee, Target};
+use super::registry::{Entry, OptionKey, Range};
+use super::{Baseline, Needs, Party};
+use crate::admm::Admm;
+use crate::guarantee::{NoGuarantee, Target};
+use crate::network::Graph;
+use crate::primal::InnerFailure;
 use crate::problem::Problem;
 use crate::problem::regularizer::Penalty;
+use crate::tuning::{Setting, Sizes, product};
 use dzoa_privacy::{Event, NoiseKey, Private, Receipt, Release};
 use rand::seq::index;
 use std::sync::Arc;
@@ -25,9 +31,50 @@ use std::sync::Arc;
 /// The part of a receipt's randomness that draws the batch.
 const BATCH: u64 = 3;
 
-/// Settings.
+/// In the registry.
+pub const ENTRY: Entry = Entry {
+    name: "ps-admm",
+    page: "docs/algorithms/ps-admm.md",
+    options: &[
+        OptionKey::new("step", Range::Positive),
+        OptionKey::new("clip", Range::Positive),
+        OptionKey::new("decay", Range::NonNegative),
+        OptionKey::new("batch", Range::Count),
+    ],
+    reads_rho: true,
+    rounds: None,
+    rounds_per_query: 1,
+    nominal: false,
+    check: Entry::ANY_OPTIONS,
+    build: |making| {
+        Box::new(PsAdmm::new(
+            PsAdmmSettings {
+                admm: making.admm,
+                step: making.option("step", making.agents_step()),
+                decay: making.option("decay", 0.0),
+                batch: making.options.get("batch").map(|batch| batch as usize),
+                clip: making.options.get("clip"),
+            },
+            making.problem,
+            making.graph,
+        ))
+    },
+    grid,
+};
+
+fn grid(sizes: &Sizes) -> Vec<Setting> {
+    let setting = |(step, rho, rounds): (f64, f64, u64)| Setting {
+        rho: Some(rho * sizes.weight),
+        rounds: Some(rounds),
+        options: std::iter::once(("step", step / sizes.weight)).chain(sizes.clip()).collect(),
+        ..Setting::default()
+    };
+    product([1.0, 4.0, 16.0], [0.01, 0.1], [30, 100]).map(setting).collect()
+}
+
+/// Its own settings.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Settings {
+pub struct PsAdmmSettings {
     /// rho, and how neighbourhoods are counted.
     pub admm: Admm,
     /// `step`
@@ -42,14 +89,14 @@ pub struct Settings {
 
 /// All agents.
 pub struct PsAdmm {
-    settings: Settings,
+    settings: PsAdmmSettings,
     consensus: Consensus,
     penalty: Penalty,
 }
 
 impl PsAdmm {
     /// Before the first round.
-    pub fn new(settings: Settings, problem: &Problem, graph: &Graph) -> Self {
+    pub fn new(settings: PsAdmmSettings, problem: &Problem, graph: &Graph) -> Self {
         Self {
             settings,
             consensus: Consensus::new(settings.admm, problem, graph),
@@ -97,22 +144,22 @@ impl Baseline for PsAdmm {
         gaussian(&vec![sensitivity; rounds as usize], problem.dim(), target, schedule)
     }
 
-    fn look(
+    fn query(
         &self,
         _round: u64,
-        holder: &mut Holder,
+        party: &mut Party,
         receipt: Receipt,
         noise: &NoiseKey,
     ) -> Result<Release, InnerFailure> {
-        let samples = holder.risk.samples.count();
+        let samples = party.risk.samples.count();
         let batch = self.batch(samples);
         let rows = (batch < samples).then(|| {
             let draw = &mut noise.generator(&receipt, BATCH, &[]);
             index::sample(draw, samples, batch).into_vec()
         });
-        let scale = holder.risk.weight * samples as f64 / batch as f64;
-        let beta = &self.consensus.states[holder.k].beta;
-        let gradient = gradient(&holder.risk, rows.as_deref(), beta, scale, self.settings.clip);
+        let scale = party.risk.weight * samples as f64 / batch as f64;
+        let beta = &self.consensus.states[party.k].beta;
+        let gradient = gradient(&party.risk, rows.as_deref(), beta, scale, self.settings.clip);
         Ok(Private::new(gradient).release(receipt, noise)?)
     }
 
@@ -130,7 +177,7 @@ impl Baseline for PsAdmm {
         self.consensus.messages()
     }
 
-    fn gradients_per_look(&self) -> u64 {
+    fn gradients_per_query(&self) -> u64 {
         1
     }
 }

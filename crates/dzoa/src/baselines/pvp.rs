@@ -1,26 +1,51 @@
-//! PVP, primal variable perturbation (Zhang and Zhu 2017): consensus ADMM whose agents release their exact
-//! primal update plus noise of density proportional to `exp(-zeta ||e||)`. Pure epsilon, summed over rounds.
+//! PVP, primal variable perturbation (Zhang and Zhu 2017): consensus ADMM whose agents release
+//! their exact primal update plus noise of density proportional to `exp(-zeta ||e||)`. Pure
+//! epsilon, summed over rounds.
 //!
 //! ```text
 //! f_k = argmin F_k;  beta_k = f_k + e;  gamma_kl += rho (beta_k - beta_l)
 //! ```
 //!
-//! The published zeta rests on the strong convexity of R (its constant is known here from secondary sources
-//! only). Ours is `epsilon_round/(Delta_k + 2 tau)` with Lemma 3's sensitivity, which the penalty's strong
-//! convexity proves for any convex R; the published assumptions are checked all the same.
+//! The published zeta rests on the strong convexity of R (its constant is known here from secondary
+//! sources only). Ours is `epsilon_round/(Delta_k + 2 tau)` with Lemma 3's sensitivity, which the
+//! penalty's strong convexity proves for any convex R; the published assumptions are checked all
+//! the same.
 
 use super::consensus::{Consensus, vectors};
 use super::plan::pure;
-use super::{Baseline, Holder, Needs};
-use crate::admm::{Admm, InnerFailure};
-use crate::graph::Graph;
-use crate::mechanism::{NoGuarantee, Target};
+use super::registry::{Entry, rho_and_rounds};
+use super::{Baseline, Needs, Party};
+use crate::admm::Admm;
+use crate::guarantee::{NoGuarantee, Target};
+use crate::network::Graph;
+use crate::primal::InnerFailure;
 use crate::problem::Problem;
+use crate::tuning::{Setting, Sizes};
 use dzoa_privacy::{Event, NoiseKey, Private, Receipt, Release};
 
-/// Settings.
+/// In the registry.
+pub const ENTRY: Entry = Entry {
+    name: "pvp",
+    page: "docs/algorithms/pvp.md",
+    options: &[],
+    reads_rho: true,
+    rounds: None,
+    rounds_per_query: 1,
+    nominal: false,
+    check: Entry::ANY_OPTIONS,
+    build: |making| {
+        Box::new(Pvp::new(PvpSettings { admm: making.admm }, making.problem, making.graph))
+    },
+    grid,
+};
+
+fn grid(sizes: &Sizes) -> Vec<Setting> {
+    rho_and_rounds(sizes, [5, 20])
+}
+
+/// Its own settings.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Settings {
+pub struct PvpSettings {
     /// rho, and how neighbourhoods are counted.
     pub admm: Admm,
 }
@@ -32,7 +57,7 @@ pub struct Pvp {
 
 impl Pvp {
     /// Before the first round.
-    pub fn new(settings: Settings, problem: &Problem, graph: &Graph) -> Self {
+    pub fn new(settings: PvpSettings, problem: &Problem, graph: &Graph) -> Self {
         Self { consensus: Consensus::new(settings.admm, problem, graph) }
     }
 }
@@ -67,14 +92,14 @@ impl Baseline for Pvp {
         })
     }
 
-    fn look(
+    fn query(
         &self,
         _round: u64,
-        holder: &mut Holder,
+        party: &mut Party,
         receipt: Receipt,
         noise: &NoiseKey,
     ) -> Result<Release, InnerFailure> {
-        Ok(Private::new(self.consensus.solve(holder)?).release(receipt, noise)?)
+        Ok(Private::new(self.consensus.solve(party)?).release(receipt, noise)?)
     }
 
     fn absorb(&mut self, _round: u64, releases: &[Release]) {

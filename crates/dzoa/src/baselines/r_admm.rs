@@ -1,5 +1,5 @@
-//! R-ADMM, recycled ADMM (Zhang, Khalili, Liu 2018): every even round reuses the odd round's linearisation
-//! and costs no privacy.
+//! R-ADMM, recycled ADMM (Zhang, Khalili, Liu 2018): every even round reuses the odd round's
+//! linearisation and costs no privacy.
 //!
 //! ```text
 //! odd:   beta_k = argmin F_k(b) + e'b,   g_k = -(linear_k + 2 q_k beta_k)
@@ -7,22 +7,51 @@
 //! both:  gamma_kl += rho (beta_k - beta_l)
 //! ```
 //!
-//! `g_k`, the perturbed gradient, follows from the stationarity of the odd step **at the released value**:
-//! here it is computed from public vectors alone. (Taken at the unreleased solution of an output-perturbed
-//! step it would reveal that solution.) The odd rounds are objective perturbation, as in [`super::dvp`].
+//! `g_k`, the perturbed gradient, follows from the stationarity of the odd step **at the released
+//! value**: here it is computed from public vectors alone. (Taken at the unreleased solution of an
+//! output-perturbed step it would reveal that solution.) The odd rounds are objective perturbation,
+//! as in [`super::Dvp`].
 
 use super::consensus::{Consensus, vectors};
-use super::{Baseline, Derivatives, Holder, Needs, Part};
-use crate::admm::{Admm, InnerFailure};
-use crate::graph::Graph;
-use crate::mechanism::{NoGuarantee, Target};
+use super::registry::{Entry, OptionKey, Range, rho_and_rounds};
+use super::{Baseline, Derivatives, Needs, Part, Party};
+use crate::admm::Admm;
+use crate::guarantee::{NoGuarantee, Target};
+use crate::network::Graph;
+use crate::primal::InnerFailure;
 use crate::problem::Problem;
+use crate::tuning::{Setting, Sizes};
 use dzoa_privacy::{Event, NoiseKey, Receipt, Release};
 use std::sync::Arc;
 
-/// Settings.
+/// In the registry.
+pub const ENTRY: Entry = Entry {
+    name: "r-admm",
+    page: "docs/algorithms/r-admm.md",
+    options: &[OptionKey::new("proximity", Range::Positive)],
+    reads_rho: true,
+    rounds: None,
+    rounds_per_query: 2,
+    nominal: false,
+    check: Entry::ANY_OPTIONS,
+    build: |making| {
+        Box::new(RAdmm::new(
+            RAdmmSettings { admm: making.admm, proximity: making.options.get("proximity") },
+            making.problem,
+            making.graph,
+        ))
+    },
+    grid,
+};
+
+fn grid(sizes: &Sizes) -> Vec<Setting> {
+    // Every other round queries rows.
+    rho_and_rounds(sizes, [10, 40])
+}
+
+/// Its own settings.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Settings {
+pub struct RAdmmSettings {
     /// rho, and how neighbourhoods are counted.
     pub admm: Admm,
     /// How firmly an even step stays near; without one, the largest curvature of `f_k`.
@@ -39,7 +68,7 @@ pub struct RAdmm {
 
 impl RAdmm {
     /// Before the first round.
-    pub fn new(settings: Settings, problem: &Problem, graph: &Graph) -> Self {
+    pub fn new(settings: RAdmmSettings, problem: &Problem, graph: &Graph) -> Self {
         let agents = graph.len();
         let share = problem.eta / agents as f64 * problem.regularizer.strong_convexity();
         let curvature = |k: usize| {
@@ -97,18 +126,18 @@ impl Baseline for RAdmm {
         if round.is_multiple_of(2) { Part::Rests } else { Part::Releases }
     }
 
-    fn look(
+    fn query(
         &self,
         _round: u64,
-        holder: &mut Holder,
+        party: &mut Party,
         receipt: Receipt,
         noise: &NoiseKey,
     ) -> Result<Release, InnerFailure> {
-        self.consensus.look_perturbed(self.consensus.admm.rho, holder, receipt, noise)
+        self.consensus.query_perturbed(self.consensus.admm.rho, party, receipt, noise)
     }
 
-    fn perturbed(&self, _round: u64, holder: &Holder, at: &[f64]) -> Option<Derivatives> {
-        Some(self.consensus.perturbed(self.consensus.admm.rho, holder, at))
+    fn perturbed(&self, _round: u64, party: &Party, at: &[f64]) -> Option<Derivatives> {
+        Some(self.consensus.perturbed(self.consensus.admm.rho, party, at))
     }
 
     fn absorb(&mut self, round: u64, releases: &[Release]) {

@@ -1,6 +1,7 @@
 //! Elementary functions without branches, so that a loop over them becomes a loop over vectors.
 //!
-//! Each is within a few units in the last place of the true value on the range that its comment gives.
+//! Each is within a few units in the last place of the true value on the range that its comment
+//! gives.
 
 use std::f64::consts::{LN_2, LOG2_E};
 
@@ -10,12 +11,14 @@ const LN2_LOW: f64 = 1.908_214_929_270_587_7e-10;
 /// Adding it rounds to a whole number, which then stands in the last bits.
 const ROUND: f64 = 6_755_399_441_055_744.0;
 
-/// `c_0 + c_1 x + c_2 x^2 + ...`, even and odd powers side by side: one chain would wait for itself.
+/// `c_0 + c_1 x + c_2 x^2 + ...`, even and odd powers side by side: one chain would wait for
+/// itself.
 #[inline(always)]
 pub(crate) fn polynomial<const N: usize>(x: f64, coefficients: [f64; N]) -> f64 {
     let square = x * x;
     let (mut even, mut odd) = (0.0, 0.0);
-    // By index: an iterator over the array would keep the compiler from making vectors of the loop around this.
+    // By index: an iterator over the array would keep the compiler from making vectors of the loop
+    // around this.
     for i in (0..N).rev() {
         let chain = if i % 2 == 0 { &mut even } else { &mut odd };
         let first = i + 2 >= N;
@@ -73,8 +76,8 @@ pub fn exp(x: f64) -> f64 {
     m.mul_add(power, power)
 }
 
-/// `exp(x)` for an x between -708 and 709 that was rounded: as far from the truth as a third of that rounding takes it,
-/// and a few units in the last place.
+/// `exp(x)` for an x between -708 and 709 that was rounded: as far from the truth as a third of
+/// that rounding takes it, and a few units in the last place.
 #[inline(always)]
 pub fn exp_rounded(x: f64) -> f64 {
     let rounded = x.mul_add(LOG2_E, ROUND);
@@ -96,7 +99,8 @@ pub fn ln_1p(x: f64) -> f64 {
     const SQRT_HALF: u64 = 0x3FE6_A09E_667F_3BCD;
     let u = 1.0 + x;
     let bits = u.to_bits();
-    // 1 + x = 2^k (1 + f) with 1 + f between sqrt(1/2) and sqrt(2). The offset keeps the shifted number positive.
+    // 1 + x = 2^k (1 + f) with 1 + f between sqrt(1/2) and sqrt(2). The offset keeps the shifted
+    // number positive.
     let shifted = bits.wrapping_sub(SQRT_HALF).wrapping_add(1023 << 52) >> 52;
     let k = f64::from_bits(shifted | 0x4330_0000_0000_0000) - (4_503_599_627_370_496.0 + 1023.0);
     let scale = f64::from_bits((2046 - shifted) << 52);

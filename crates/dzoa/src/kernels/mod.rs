@@ -1,9 +1,9 @@
 //! The inner loop's loops, compiled for several instruction sets and chosen at run time.
 //!
-//! The loops are plain Rust that the compiler vectorises; [`vectorized`] compiles them once for each [`Level`].
-//! Additions keep their order and products are fused where the code says so, on every level alike: the same
-//! bits everywhere, for the directions as for the rest. (Matrix products come from a library of their own, which
-//! does not promise that across machines.)
+//! The loops are plain Rust that the compiler vectorises; [`vectorized`] compiles them once for
+//! each [`Level`]. Additions keep their order and products are fused where the code says so, on
+//! every level alike: the same bits everywhere, for the directions as for the rest. (Matrix
+//! products come from a library of their own, which does not promise that across machines.)
 
 pub mod elementary;
 pub mod normals;
@@ -112,8 +112,8 @@ pub fn at<R>(level: Level, work: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Runs a loop as compiled for the current level. The closure must be marked `#[inline(always)]`, and so must what
-/// it calls: only then is its body compiled anew.
+/// Runs a loop as compiled for the current level. The closure must be marked `#[inline(always)]`,
+/// and so must what it calls: only then is its body compiled anew.
 #[inline]
 pub fn vectorized<R>(body: impl FnOnce() -> R) -> R {
     match current() {
@@ -175,20 +175,20 @@ pub(crate) fn lanes<const W: usize>(values: &[f64], from: usize) -> [f64; W] {
     lanes
 }
 
-/// Terms that are added up item by item, for many directions side by side.
-pub(crate) trait Terms {
+/// Summands that are added up item by item, for many directions side by side.
+pub(crate) trait Summands {
     /// Adds an item's terms along the W directions from j on.
     fn add<const W: usize>(&self, item: usize, j: usize, sums: &mut [f64; W]);
 }
 
-/// Adds to `out[j]` the terms of all items, one after the other, for WIDE directions at a time: the more work a term is,
-/// the more of them should be under way. The last group of directions is moved back so that it
-/// fits, and of its sums only what is new is kept: no loop ever has a rest.
+/// Adds to `out[j]` the terms of all items, one after the other, for WIDE directions at a time: the
+/// more work a term is, the more of them should be under way. The last group of directions is moved
+/// back so that it fits, and of its sums only what is new is kept: no loop ever has a rest.
 #[inline(always)]
 pub(crate) fn add_terms<const WIDE: usize>(
     out: &mut [f64],
     items: Range<usize>,
-    terms: &impl Terms,
+    terms: &impl Summands,
 ) {
     let (count, mut from) = (out.len(), 0);
     while from < count {
@@ -208,7 +208,7 @@ fn add_group<const W: usize>(
     out: &mut [f64],
     from: usize,
     items: Range<usize>,
-    terms: &impl Terms,
+    terms: &impl Summands,
 ) -> usize {
     let start = from.min(out.len() - W);
     // Said once here, it need not be asked for every item.
@@ -269,7 +269,8 @@ pub(crate) fn dots<const N: usize>(a: &[f64], lines: [&[f64]; N]) -> [f64; N] {
         }
         add_products(new, lines, from, &mut sums);
     }
-    // The compiler must not look through to the additions of the end: it would make all vectors as short as the last.
+    // The compiler must not look through to the additions of the end: it would make all vectors as
+    // short as the last.
     let sums = std::hint::black_box(sums);
     sums.map(|[a, b, c, d, e, f, g, h]| ((a + e) + (c + g)) + ((b + f) + (d + h)))
 }
@@ -289,8 +290,8 @@ fn add_products<const N: usize>(
     }
 }
 
-/// `out[i] = a' lines[i]` for the lines of a matrix, each so many places long and with what is wanted from `from` on. The
-/// last few are moved back so that they fit.
+/// `out[i] = a' lines[i]` for the lines of a matrix, each so many places long and with what is
+/// wanted from `from` on. The last few are moved back so that they fit.
 #[inline(always)]
 pub(crate) fn dot_lines(a: &[f64], matrix: &[f64], length: usize, from: usize, out: &mut [f64]) {
     let count = out.len();
@@ -305,6 +306,11 @@ pub(crate) fn dot_lines(a: &[f64], matrix: &[f64], length: usize, from: usize, o
     }
 }
 
+/// What computes: another version, or another instruction set, may round differently.
+pub(crate) fn program() -> String {
+    format!("{} {}", env!("CARGO_PKG_VERSION"), level().name())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -314,7 +320,8 @@ mod tests {
         for level in Level::available() {
             for count in [1, 4, 5, 7, 12] {
                 for length in 1..70 {
-                    // i times (i + row), summed over i from 0: closed forms of sums of squares and numbers.
+                    // i times (i + row), summed over i from 0: closed forms of sums of squares and
+                    // numbers.
                     let a: Vec<f64> = (0..length).map(|i| i as f64).collect();
                     let line =
                         |row: usize| (0..length + 3).map(move |i| i as f64 + row as f64 - 2.0);

@@ -1,9 +1,12 @@
-//! Standard normals by the hundred: eight xoshiro256+ generators side by side, and Box and Muller's transform.
+//! Standard normals by the hundred: eight xoshiro256+ generators side by side, and Box and Muller's
+//! transform.
 //!
-//! The transform works in single precision, two to a word of a generator: a direction needs a distribution without
-//! a visible seam, not sixteen digits. Its values are exact in double precision from here on.
+//! The transform works in single precision, two to a word of a generator: a direction needs a
+//! distribution without a visible seam, not sixteen digits. Its values are exact in double
+//! precision from here on.
 //!
-//! Directions are public or worthless to an attacker who lacks the data; privacy noise never comes from here.
+//! Directions are public or worthless to an attacker who lacks the data; privacy noise never comes
+//! from here.
 
 use super::{Body, LANES, Permit, current};
 use std::f32::consts::LN_2;
@@ -65,8 +68,8 @@ fn mixed(word: u64, step: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Eight words at once. The compiler does not see that eight generators are one loop over vectors; this
-/// tells it.
+/// Eight words at once. The compiler does not see that eight generators are one loop over vectors;
+/// this tells it.
 trait Words: Copy {
     type Eight: Copy;
     fn load(self, words: &[u64; LANES]) -> Self::Eight;
@@ -229,8 +232,8 @@ fn normals<W: Words>(words: W, state: &mut [W::Eight; 4], out: &mut [f64; 2 * PA
     }
 }
 
-/// Blackman and Vigna's xoshiro256+, each word as two halves. Its lowest bits are weak as a sequence of bits (their linear
-/// complexity is low), not in their distribution.
+/// Blackman and Vigna's xoshiro256+, each word as two halves. Its lowest bits are weak as a
+/// sequence of bits (their linear complexity is low), not in their distribution.
 #[inline(always)]
 fn next<W: Words>(words: W, [a, b, c, d]: &mut [W::Eight; 4]) -> [u32; PAIRS] {
     let sum = words.add(*a, *d);
@@ -248,8 +251,8 @@ fn next<W: Words>(words: W, [a, b, c, d]: &mut [W::Eight; 4]) -> [u32; PAIRS] {
 #[inline(always)]
 fn box_muller_length(radius: u32) -> f32 {
     const SQRT_2: u32 = 0x3FB5_04F3;
-    // u = (n + 1/2)/2^31, rounded to 24 bits, so that tails end at 6.66, as 2^-j (1 + f) with 1 + f from sqrt(1/2) to
-    // sqrt(2).
+    // u = (n + 1/2)/2^31, rounded to 24 bits, so that tails end at 6.66, as 2^-j (1 + f) with 1 + f
+    // from sqrt(1/2) to sqrt(2).
     let n = (radius & !SIGN) as i32 as f32;
     let u = n.mul_add(2f32.powi(-31), 2f32.powi(-32));
     let j = SQRT_2.wrapping_sub(u.to_bits()) >> 23;
@@ -266,8 +269,8 @@ fn box_muller_length(radius: u32) -> f32 {
 /// The two normals of this length: at an angle from another word, with the sign of the first.
 #[inline(always)]
 fn box_muller_turn(length: f32, radius: u32, angle: u32) -> (f32, f32) {
-    // The angle pi h with h in [-1/2, 1/2], and the other half of the circle by the sign. Interpolated to
-    // 9e-8, and to 2e-7 with all rounding.
+    // The angle pi h with h in [-1/2, 1/2], and the other half of the circle by the sign.
+    // Interpolated to 9e-8, and to 2e-7 with all rounding.
     let h = angle as i32 as f32 * 2f32.powi(-32);
     let length = f32::from_bits(length.to_bits() ^ (radius & SIGN));
     let q = h * h;

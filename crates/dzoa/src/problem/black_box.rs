@@ -1,6 +1,8 @@
-//! Objectives of which only values are known: a simulator, a scoring service, a function in another language.
+//! Objectives of which only values are known: a simulator, a scoring service, a function in another
+//! language.
 
-use super::{ClippedSum, Objective, PerSample, Probe, Scratch};
+use super::objective::ClippedSum;
+use super::{Objective, PerSample, Probe, Scratch};
 use crate::streams::{FastRng, fill_normal};
 use std::collections::HashMap;
 use std::fmt;
@@ -9,11 +11,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use thiserror::Error;
 
-/// What stands behind a black box. It is asked for many points at once, because a call often costs more
-/// than a value.
+/// What stands behind a black box. It is asked for many points at once, because a call often costs
+/// more than a value.
 pub trait Oracle: Send + Sync {
-    /// Fills `out`: one value per point, or, of an oracle that knows its samples, one value per sample of
-    /// the first point, then of the second, and so on.
+    /// Fills `out`: one value per point, or, of an oracle that knows its samples, one value per
+    /// sample of the first point, then of the second, and so on.
     fn ask(&self, points: Points<'_>, out: &mut [f64]) -> Result<(), OracleError>;
 }
 
@@ -51,7 +53,7 @@ pub struct OracleError {
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum Failure {
     /// NaN or an infinity.
-    #[error("the objective is {value} at {}{}", shown(point), sample.map_or(String::new(), |i| format!(" for sample {i}")))]
+    #[error("the objective is {value} at {}{}", shown(point), of_sample(*sample))]
     NotFinite {
         /// Where.
         point: Vec<f64>,
@@ -78,6 +80,11 @@ pub enum Failure {
     },
 }
 
+/// For error messages.
+fn of_sample(sample: Option<usize>) -> String {
+    sample.map_or(String::new(), |i| format!(" for sample {i}"))
+}
+
 /// A point, short enough for a message.
 fn shown(point: &[f64]) -> String {
     const MOST: usize = 8;
@@ -90,8 +97,8 @@ fn shown(point: &[f64]) -> String {
 /// How a black box may be used.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
-    /// The shortest step whose difference means something, relative to the largest coordinate (at least 1).
-    /// Values computed in double precision carry 1e-8; a coarse simulator needs more.
+    /// The shortest step whose difference means something, relative to the largest coordinate (at
+    /// least 1). Values computed in double precision carry 1e-8; a coarse simulator needs more.
     pub shortest_step: f64,
     /// Points that may be asked for in all.
     pub budget: Option<u64>,
@@ -140,8 +147,8 @@ impl BlackBox {
         Self::from_oracle(dim, None, Box::new(Whole(function)))
     }
 
-    /// A function that fills in one value per sample. A sample's value may depend on the point and on that
-    /// sample only: the guarantee of `scalar` rests on it.
+    /// A function that fills in one value per sample. A sample's value may depend on the point and
+    /// on that sample only: the guarantee of `scalar` rests on it.
     pub fn per_sample(
         dim: usize,
         samples: usize,
@@ -170,6 +177,11 @@ impl BlackBox {
         self
     }
 
+    /// Whether it gives one value per sample.
+    pub fn is_per_sample(&self) -> bool {
+        self.samples.is_some()
+    }
+
     /// Points asked of the function; what the cache knew is not counted.
     pub fn evaluations(&self) -> u64 {
         self.evaluations.load(Ordering::Relaxed)
@@ -189,9 +201,9 @@ impl BlackBox {
         Ok(self.mean(&values))
     }
 
-    /// An estimate of the largest curvature around `b`, from second differences along `directions` random
-    /// directions of length about `u sqrt(P)`: for a step size where nobody knows a bound. It looks at the
-    /// data: not for runs with a guarantee.
+    /// An estimate of the largest curvature around `b`, from second differences along `directions`
+    /// random directions of length about `u sqrt(P)`: for a step size where nobody knows a bound.
+    /// It looks at the data: not for runs with a guarantee.
     pub fn measure_curvature(
         &self,
         b: &[f64],
@@ -215,8 +227,8 @@ impl BlackBox {
                 second.abs() / (u * u * length)
             })
             .collect();
-        // Along a random direction the curvature is that of a mean over the axes. The largest one is at most
-        // their sum, and seldom more than three times the largest of several directions.
+        // Along a random direction the curvature is that of a mean over the axes. The largest one
+        // is at most their sum, and seldom more than three times the largest of several directions.
         let largest = along.iter().fold(0.0, |largest: f64, h| largest.max(*h));
         let trace = self.dim as f64 * along.iter().sum::<f64>() / directions as f64;
         Ok(trace.min(3.0 * largest))
@@ -404,8 +416,8 @@ impl PerSample for BlackBox {
         1.0
     }
 
-    /// A value that is not a number makes its quotient count as 0 and ends nothing: under a guarantee the end
-    /// of a run would be a release.
+    /// A value that is not a number makes its quotient count as 0 and ends nothing: under a
+    /// guarantee the end of a run would be a release.
     fn clipped_means(
         &self,
         probe: &Probe<'_>,

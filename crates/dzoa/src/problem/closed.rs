@@ -1,12 +1,13 @@
-//! The part of an agent's function that holds no data, and the one pass over the directions that it takes.
+//! The part of an agent's function that holds no data, and the one pass over the directions that it
+//! takes.
 
 use super::Probe;
 use super::loss::absolute_difference;
 use super::regularizer::Penalty;
-use crate::kernels::{LANES, Terms, add_terms, lanes, vectorized};
+use crate::kernels::{LANES, Summands, add_terms, lanes, vectorized};
 
-/// `h(b) = penalty(b) + linear'b + quadratic ||b||^2`: known in closed form, so that its differences never subtract two
-/// large numbers.
+/// `h(b) = penalty(b) + linear'b + quadratic ||b||^2`: known in closed form, so that its
+/// differences never subtract two large numbers.
 #[derive(Clone, Copy, Debug)]
 pub struct Closed<'a> {
     /// `(eta/K) R(b)`.
@@ -17,8 +18,8 @@ pub struct Closed<'a> {
     pub quadratic: f64,
 }
 
-/// What a quadratic form of the data adds in one feature: its slope at b, and this line of its matrix times the
-/// directions.
+/// What a quadratic form of the data adds in one feature: its slope at b, and this line of its
+/// matrix times the directions.
 pub(super) trait Form {
     fn slope(&self, p: usize) -> f64;
     fn lanes<const W: usize>(&self, p: usize, j: usize) -> [f64; W];
@@ -49,7 +50,8 @@ impl Closed<'_> {
         self.penalty.add_group_quotients(probe, out);
     }
 
-    /// The same for the sum of h and a quadratic form, in one pass; without what a grouped penalty adds.
+    /// Adds the quotients of h and of a quadratic form, in one pass; without what a grouped penalty
+    /// adds.
     #[inline(always)]
     pub(super) fn add_quotients_with(&self, form: &impl Form, probe: &Probe<'_>, out: &mut [f64]) {
         let Self { penalty, linear, quadratic } = *self;
@@ -87,7 +89,7 @@ struct Pass<'a, F> {
 /// The terms of a pass, with or without a kink.
 struct Quotients<'a, F, const KINK: bool>(&'a Pass<'a, F>);
 
-impl<F: Form, const KINK: bool> Terms for Quotients<'_, F, KINK> {
+impl<F: Form, const KINK: bool> Summands for Quotients<'_, F, KINK> {
     /// `slope nu2 + (2 u1 nu1 + u2 nu2)(product + quadratic nu2)`, and where there is a kink,
     /// `kinked (|b + u1 nu1 + u2 nu2| - |b + u1 nu1|)`.
     #[inline(always)]

@@ -228,8 +228,9 @@ impl Rows {
         }
     }
 
-    /// Makes a point b and a block of vectors, stored feature by feature (`block[p * columns + c]`), ready for
-    /// products with these rows. What sparse rows share is added up here, once.
+    /// Makes a point b and a block of vectors, stored feature by feature
+    /// (`block[p * columns + c]`), ready for products with these rows. What sparse rows share is
+    /// added up here, once.
     pub fn prepare<'a>(
         &self,
         point: &'a [f64],
@@ -243,11 +244,11 @@ impl Rows {
         Prepared { point, block, table }
     }
 
-    /// `fitted = X b`, and `products = X block` (`products[row * columns + c]`, and more behind it), for as many rows from
-    /// `first` on as `fitted` has room for.
+    /// `fitted = X b`, and `products = X block` (`products[row * columns + c]`, and more behind
+    /// it), for as many rows from `first` on as `fitted` has room for.
     ///
-    /// This is the one product of an inner step. Directions lie next to each other so that dense and
-    /// sparse rows, the losses and the regularisers all run along contiguous memory.
+    /// This is the one product of an inner step. Directions lie next to each other so that dense
+    /// and sparse rows, the losses and the regularisers all run along contiguous memory.
     pub fn project(
         &self,
         first: usize,
@@ -270,7 +271,8 @@ impl Rows {
                     ),
                     MatRef::from_row_major_slice(prepared.block, self.width, columns),
                     1.0,
-                    // Agents and tiles of rows run in parallel; a product inside one of them stays on its core.
+                    // Agents and tiles of rows run in parallel; a product inside one of them stays
+                    // on its core.
                     Par::Seq,
                 );
             }
@@ -292,7 +294,7 @@ impl Rows {
         Self { count: rows.len(), storage, ..*self }
     }
 
-    /// The same rows, stored dense. For tests and small problems: a9a must never be densified.
+    /// These rows, stored dense. For tests and small problems: a9a must never be densified.
     pub fn to_dense(&self) -> Self {
         let mut values = vec![0.0; self.count * self.width];
         for row in 0..self.count {
@@ -301,7 +303,7 @@ impl Rows {
         Self { storage: Storage::Dense(values), ..*self }
     }
 
-    /// The same rows, stored sparse.
+    /// These rows, stored sparse.
     pub fn to_sparse(&self) -> Self {
         let rows = (0..self.count).map(|row| {
             let mut entries = Vec::new();
@@ -378,8 +380,8 @@ impl Samples {
         self.targets.len()
     }
 
-    /// Takes every row and target into a hash. Zeros are not stored in sparse rows: the same rows have the same
-    /// digest, however they are stored.
+    /// Takes every row and target into a hash. Zeros are not stored in sparse rows: the same rows
+    /// have the same digest, however they are stored.
     pub fn digest_into(&self, hasher: &mut blake3::Hasher) {
         let mut row: Vec<u8> = Vec::new();
         for (i, target) in self.targets.iter().enumerate() {

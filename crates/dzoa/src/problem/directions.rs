@@ -40,8 +40,8 @@ impl Directions {
         self.block()[p * 2 * self.count..][..2 * self.count].split_at(self.count)
     }
 
-    /// Antithetic pairs: the second half of the directions becomes the first half with the other sign. Of an odd
-    /// number the one in the middle stays alone.
+    /// Antithetic pairs: the second half of the directions becomes the first half with the other
+    /// sign. Of an odd number the one in the middle stays alone.
     pub fn mirror(&mut self) {
         let half = self.count.div_ceil(2);
         let count = self.count;
@@ -51,8 +51,9 @@ impl Directions {
         }
     }
 
-    /// Makes the first `distinct` of the nu2 orthogonal to each other, in frames of at most P, each of length sqrt(P):
-    /// uniform over all such frames, so that the mean of `nu2 nu2'` is still the identity.
+    /// Makes the first `distinct` of the nu2 orthogonal to each other, in frames of at most P, each
+    /// of length sqrt(P): uniform over all such frames, so that the mean of `nu2 nu2'` is still the
+    /// identity.
     ///
     /// Gram and Schmidt's way, twice, along contiguous memory; `work` is a buffer.
     pub fn orthogonalize(&mut self, distinct: usize, work: &mut Vec<f64>) {

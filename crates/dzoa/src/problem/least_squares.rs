@@ -13,8 +13,8 @@ const SMALL: usize = 24;
 
 /// `weight sum_i (x_i'b - y_i)^2` by `G = weight X'X` and `c = weight X'y`.
 ///
-/// `f(a + h v) - f(a) = h v'(2 (G a - c) + h G v)`: nothing cancels, and one product `G [v_1 ... v_J]` serves all
-/// directions, instead of `X` times twice as many.
+/// `f(a + h v) - f(a) = h v'(2 (G a - c) + h G v)`: nothing cancels, and one product
+/// `G [v_1 ... v_J]` serves all directions, instead of `X` times twice as many.
 #[derive(Clone, Debug)]
 pub struct LeastSquares {
     risk: EmpiricalRisk,
@@ -64,7 +64,7 @@ impl LeastSquares {
         );
     }
 
-    /// The same by a plain loop.
+    /// The products by a plain loop, where a matrix product would cost more to begin than to do.
     #[inline(always)]
     fn small_products(&self, directions: &Directions, out: &mut [f64]) {
         let count = directions.count();
@@ -76,8 +76,8 @@ impl LeastSquares {
         }
     }
 
-    /// A few features of the products with W directions at a time, which stay in registers. The last tiles are moved back
-    /// so that they fit.
+    /// A few features of the products with W directions at a time, which stay in registers. The
+    /// last tiles are moved back so that they fit.
     #[inline(always)]
     fn tiles<const W: usize>(&self, directions: &Directions, out: &mut [f64]) {
         let (features, count) = (self.moment.len(), directions.count());
@@ -106,7 +106,8 @@ impl LeastSquares {
     #[inline(always)]
     fn slopes(&self, b: &[f64], out: &mut [f64]) {
         match out.len() {
-            // Column by column, as G is symmetric: lines this short are not worth a sum of their own.
+            // Column by column, as G is symmetric: lines this short are not worth a sum of their
+            // own.
             LANES..SMALL => self.slopes_by::<LANES>(b, out),
             1..LANES => self.slopes_by::<1>(b, out),
             features => {

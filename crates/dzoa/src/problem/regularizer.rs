@@ -108,8 +108,8 @@ impl Penalty {
     pub fn prox(&self, v: &mut [f64], scale: f64) {
         let strength = scale * self.weight;
         match (&self.regularizer, self.regularizer.separable()) {
-            (_, Some(parts)) => {
-                v[..self.penalized].iter_mut().for_each(|v| *v = shrink(*v, strength, parts));
+            (_, Some((l1, l2))) => {
+                v[..self.penalized].iter_mut().for_each(|v| *v = shrink(*v, strength, l1, l2));
             }
             (Regularizer::GroupL1 { groups }, None) => {
                 weighted(groups).for_each(|(weight, group)| {
@@ -126,11 +126,12 @@ impl Penalty {
     /// Coordinate `i` of the prox of `v`, for a separable regulariser; `None` for a grouped one.
     #[inline]
     pub fn prox_coordinate(&self, i: usize, v: f64, scale: f64) -> Option<f64> {
-        let parts = self.regularizer.separable()?;
-        Some(if i < self.penalized { shrink(v, scale * self.weight, parts) } else { v })
+        let (l1, l2) = self.regularizer.separable()?;
+        Some(if i < self.penalized { shrink(v, scale * self.weight, l1, l2) } else { v })
     }
 
-    /// `out[j] += weight [R(b + u1 nu1_j + u2 nu2_j) - R(b + u1 nu1_j)]/u2` without cancellation, where R is grouped.
+    /// `out[j] += weight [R(b + u1 nu1_j + u2 nu2_j) - R(b + u1 nu1_j)]/u2` without cancellation,
+    /// where R is grouped.
     pub(super) fn add_group_quotients(&self, probe: &Probe<'_>, out: &mut [f64]) {
         let Probe { point, u1, u2, directions } = *probe;
         let scale = self.weight / u2;
@@ -147,8 +148,8 @@ impl Penalty {
                         vv += nu2[j] * nu2[j];
                         there += moved * moved;
                     }
-                    // ||a + h v|| - ||a|| = h (2 a'v + h v'v)/(||a + h v|| + ||a||), with the moved norm
-                    // from its own coordinates: from a'a and the change it would cancel near zero.
+                    // ||a + h v|| - ||a|| = h (2 a'v + h v'v)/(||a + h v|| + ||a||), with the
+                    // moved norm from its own coordinates: from a'a and the change it would cancel near zero.
                     let change = u2 * (2.0 * av + u2 * vv);
                     let sum = f64::sqrt(there) + f64::sqrt(aa);
                     if sum > 0.0 {
@@ -242,7 +243,7 @@ impl Penalty {
 
 /// Soft threshold by the l1 part, then shrinkage by the l2 part.
 #[inline]
-fn shrink(v: f64, strength: f64, (l1, l2): (f64, f64)) -> f64 {
+fn shrink(v: f64, strength: f64, l1: f64, l2: f64) -> f64 {
     let threshold = strength * l1;
     let soft = if v > threshold {
         v - threshold

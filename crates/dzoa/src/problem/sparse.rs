@@ -1,8 +1,9 @@
 //! Sparse rows, and the sums of entries that many of them share.
 //!
-//! Rows made of categories hold the same entries again and again. Where two entries stand side by side in many rows,
-//! their sum becomes a line of its own, computed once a step; pairs of such lines become lines in turn (grammar
-//! compression, after Larsson and Moffat's Re-Pair, 1999). Of a9a's entries that leaves less than a third.
+//! Rows made of categories hold the same entries again and again. Where two entries stand side by
+//! side in many rows, their sum becomes a line of its own, computed once a step; pairs of such
+//! lines become lines in turn (grammar compression, after Larsson and Moffat's Re-Pair, 1999). Of
+//! a9a's entries that leaves less than a third.
 
 use super::data::DataError;
 use crate::kernels::{Aligned, LANES, vectorized};
@@ -12,7 +13,7 @@ use std::sync::OnceLock;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Sparse {
     entries: Entries,
-    /// The same rows as sums of fewer lines, where there are such.
+    /// These rows as sums of fewer lines, where there are such.
     shared: Derived<Option<Shared>>,
 }
 
@@ -67,14 +68,16 @@ impl<T> PartialEq for Derived<T> {
 /// What rows may have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharing {
-    /// Sums of entries, each computed once. How a row's products are rounded then depends on other rows, too.
+    /// Sums of entries, each computed once. How a row's products are rounded then depends on other
+    /// rows, too.
     Sums,
-    /// Nothing: to the last bit, a row's products depend on this row only, as the sensitivity of `scalar` assumes.
+    /// Nothing: to the last bit, a row's products depend on this row only, as the sensitivity of
+    /// `scalar` assumes.
     Nothing,
 }
 
-/// The lines of one step, each as long as a block is wide and one more: of every column the directions and the
-/// coefficient, then of every shared pair their sum.
+/// The lines of one step, each as long as a block is wide and one more: of every column the
+/// directions and the coefficient, then of every shared pair their sum.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     values: Aligned,
@@ -177,8 +180,8 @@ impl Sparse {
         );
     }
 
-    /// `fitted = X point` and `products = X block` of the prepared table, for as many rows from `first` on as `fitted` has
-    /// room for.
+    /// `fitted = X point` and `products = X block` of the prepared table, for as many rows from
+    /// `first` on as `fitted` has room for.
     pub fn project(
         &self,
         first: usize,
@@ -242,7 +245,8 @@ fn add_part<const W: usize>(
     out[from..from + W].copy_from_slice(&sums);
 }
 
-/// The rows as sums of fewer lines: those of the columns, and behind them one for every shared pair.
+/// The rows as sums of fewer lines: those of the columns, and behind them one for every shared
+/// pair.
 #[derive(Clone, Debug)]
 struct Shared {
     /// Lines and weights of each, of columns or of pairs before it.
@@ -250,7 +254,8 @@ struct Shared {
     entries: Entries,
 }
 
-/// A pair gets a line of its own if it stands in so many rows: fewer would not pay for the room that it takes in the cache.
+/// A pair gets a line of its own if it stands in so many rows: fewer would not pay for the room
+/// that it takes in the cache.
 const OFTEN: usize = 16;
 
 impl Shared {
@@ -265,25 +270,32 @@ impl Shared {
         let mut rows: Vec<Vec<u32>> =
             (0..entries.count()).map(|row| entries.row(row).map(number).collect()).collect();
         let mut pairs = Vec::new();
+        // Each turn gives new symbols to the pairs of neighbours that occur often, until none does.
         loop {
+            // Overlapping pairs are all counted here, but a row can use only one of two that
+            // overlap. So rows are split by these counts first, and what is really used must occur
+            // often once more.
             let side_by_side = often(rows.iter().flat_map(|row| row.windows(2).map(pair)));
             let apart = rows.iter().flat_map(|row| split(row, &side_by_side));
             let chosen = often(apart.filter_map(|part| match part {
-                Part::Pair(at) => Some(side_by_side[at].pair),
-                Part::Symbol(_) => None,
+                Piece::Pair(at) => Some(side_by_side[at].pair),
+                Piece::Symbol(_) => None,
             }));
             let lines = width + pairs.len() + chosen.len();
             if chosen.is_empty() || u32::try_from(lines).is_err() {
                 break;
             }
+            // A pair's symbol is its place behind all symbols so far.
             let known = symbols.len() as u32;
             for row in &mut rows {
                 let parts = split(row, &chosen).map(|part| match part {
-                    Part::Pair(at) => known + at as u32,
-                    Part::Symbol(symbol) => symbol,
+                    Piece::Pair(at) => known + at as u32,
+                    Piece::Symbol(symbol) => symbol,
                 });
                 *row = parts.collect();
             }
+            // Its line stands behind those of the columns and of earlier pairs: `prepare` then fills
+            // lines in this order, each from lines that are there already.
             for Often { pair, .. } in chosen {
                 symbols.push(((width + pairs.len()) as u32, 1.0));
                 pairs.push([pair >> 32, pair & u64::from(u32::MAX)].map(|a| symbols[a as usize]));
@@ -322,14 +334,15 @@ fn often(pairs: impl Iterator<Item = u64>) -> Vec<Often> {
 }
 
 /// A part of a row.
-enum Part {
+enum Piece {
     Symbol(u32),
     /// By its place among those that occur often.
     Pair(usize),
 }
 
-/// Takes a row apart, from its start on. Where two pairs overlap, the one that occurs more often wins.
-fn split<'a>(row: &'a [u32], often: &'a [Often]) -> impl Iterator<Item = Part> + 'a {
+/// Takes a row apart, from its start on. Where two pairs overlap, the one that occurs more often
+/// wins.
+fn split<'a>(row: &'a [u32], often: &'a [Often]) -> impl Iterator<Item = Piece> + 'a {
     let place = move |from: usize| {
         let pair = pair(row.get(from..from + 2)?);
         often.binary_search_by_key(&pair, |often| often.pair).ok()
@@ -340,8 +353,8 @@ fn split<'a>(row: &'a [u32], often: &'a [Often]) -> impl Iterator<Item = Part> +
         let rival =
             |here: usize| place(from + 1).is_some_and(|next| often[next].times > often[here].times);
         let part =
-            place(from).filter(|here| !rival(*here)).map_or(Part::Symbol(symbol), Part::Pair);
-        from += if matches!(part, Part::Pair(_)) { 2 } else { 1 };
+            place(from).filter(|here| !rival(*here)).map_or(Piece::Symbol(symbol), Piece::Pair);
+        from += if matches!(part, Piece::Pair(_)) { 2 } else { 1 };
         Some(part)
     })
 }
@@ -351,12 +364,8 @@ mod tests {
     use super::*;
 
     /// What a line stands for, in columns.
-    fn spell_out(
-        shared: &Shared,
-        width: usize,
-        (line, weight): (u32, f64),
-        out: &mut Vec<(u32, f64)>,
-    ) {
+    fn spell_out(shared: &Shared, width: usize, part: (u32, f64), out: &mut Vec<(u32, f64)>) {
+        let (line, weight) = part;
         match (line as usize).checked_sub(width) {
             None => out.push((line, weight)),
             Some(pair) => {

@@ -38,9 +38,9 @@ impl Default for Synthetic {
 }
 
 impl Synthetic {
-    /// Draws `X`, normalises its columns (by their largest absolute value, over all agents) and rows
-    /// (into the unit ball), and then the targets: `y = X omega + psi`, or for classifiers signs from
-    /// the logistic model.
+    /// Draws `X`, normalises its columns (by their largest absolute value, over all agents) and
+    /// rows (into the unit ball), and then the targets: `y = X omega + psi`, or for classifiers
+    /// signs from the logistic model.
     #[doc(alias = "y = X omega + psi")]
     pub fn draw(&self, targets: Targets, rng: &mut FastRng) -> Vec<Samples> {
         let (p, total) = (self.features, self.agents * self.samples);

@@ -11,17 +11,15 @@
 
 mod pairs;
 
-use crate::admm::{PrimalStep, RoundContext};
-use crate::baselines::{Baseline, Holder, Part};
-use crate::lagrangian::Lagrangian;
-use crate::output::Output;
+use crate::baselines::{Baseline, Part, Party};
+use crate::primal::{
+    Certified, Lagrangian, PrimalStep, PrimalTask, RoundContext, Scalar, Workspace, ZerothOrder,
+};
 use crate::problem::data::Samples;
 use crate::problem::{EmpiricalRisk, LocalObjective, PerSample, Probe, Problem};
-use crate::scalar::Scalar;
 use crate::streams::{Purpose, Streams};
-use crate::zeroth_order::{Workspace, ZerothOrder};
 use dzoa_privacy::{Event, Ledger, NoiseKey, Private, Receipt, Release};
-use pairs::pairs;
+use pairs::{Person, pairs};
 use std::sync::Arc;
 
 /// How far out public vectors are put, along the diagonal: slopes of every loss saturate on the
@@ -98,25 +96,26 @@ pub fn of_output(
         let linear = state.iter().map(|b| -2.0 * quadratic * b).collect();
         let lagrangian = Lagrangian { objective: &objective, linear, quadratic };
         let (mut step, mut work) =
-            (Output::new(inner, risk, tau, f64::INFINITY), Workspace::default());
-        let done = step.update(&lagrangian, state, receipt(1)?, &context, &mut work);
+            (Certified::output(inner, risk, tau, f64::INFINITY), Workspace::default());
+        let (lagrangian, start, receipt) = (&lagrangian, state, receipt(1)?);
+        let done = step.update(PrimalTask { lagrangian, start, receipt, context }, &mut work);
         Some(done.ok()?.release.to_vec())
     };
-    let query = Query { attacked, claimed, length, round: 1 };
+    let search = Search { attacked, claimed, length, round: 1 };
     let mut worst: Option<(Found, Vec<f64>)> = None;
     for state in states(problem.dim()) {
-        let found = query.search(&state, |samples| update(None, &state, samples));
+        let found = search.over_pairs(&state, |samples| update(None, &state, samples));
         let least = worst.as_ref().map_or(-1.0, |(worst, _)| worst.largest.share());
         worst = found.filter(|found| found.largest.share() > least).map(|f| (f, state)).or(worst);
     }
     let (Found { largest, sets }, state) = worst?;
     let Some(inner) = inner else { return Some(largest) };
-    let moved = query.moved(&sets, &mut |samples| update(Some(inner), &state, samples));
+    let moved = search.moved(&sets, &mut |samples| update(Some(inner), &state, samples));
     let looped = moved.map(|moved| LargestMove { moved, ..largest.clone() });
     largest.larger(looped)
 }
 
-/// One look of the mechanism `scalar` at one agent: J clipped means.
+/// One query of the mechanism `scalar` at one agent: J clipped means.
 pub fn of_scalar(attacked: &Attacked<'_>, event: &Event, scalar: &Scalar) -> Option<LargestMove> {
     let Attacked { problem, k, .. } = *attacked;
     let (claimed, length) = claim(event)?;
@@ -135,15 +134,15 @@ pub fn of_scalar(attacked: &Attacked<'_>, event: &Event, scalar: &Scalar) -> Opt
             risk.clipped_means(&probe, scalar.clip, &mut work.scratch, &mut means);
             Some(means)
         };
-        let query = Query { attacked, claimed, length, round: 1 };
-        let found = query.search(&state, update);
+        let search = Search { attacked, claimed, length, round: 1 };
+        let found = search.over_pairs(&state, update);
         worst = found.into_iter().fold(worst, |worst, found| found.largest.larger(worst));
     }
     worst
 }
 
-/// A baseline at one agent, in its first look and its last: `fresh` makes it before its first
-/// round, `events` are those of its looks. Where the objective is perturbed, the moves are those of
+/// A baseline at one agent, in its first query and its last: `fresh` makes it before its first
+/// round, `events` are those of its queries. Where the objective is perturbed, the moves are those of
 /// its gradient and of its log-determinant.
 pub fn of_baseline(
     attacked: &Attacked<'_>,
@@ -153,11 +152,11 @@ pub fn of_baseline(
 ) -> Option<LargestMove> {
     let k = attacked.k;
     let before = fresh();
-    let looks: Vec<u64> =
+    let queries: Vec<u64> =
         (1..=rounds).filter(|&round| before.part(round, k) != Part::Rests).collect();
     let mut worst = None;
-    for look in [0, looks.len().checked_sub(1)?] {
-        let (round, event) = (looks[look], events[look.min(events.len() - 1)]);
+    for query in [0, queries.len().checked_sub(1)?] {
+        let (round, event) = (queries[query], events[query.min(events.len() - 1)]);
         // Some algorithms release points, others gradients that are subtracted: both ways out.
         for state in states(attacked.problem.dim()).flat_map(|s| [s.clone(), negative(s)]) {
             let mut baseline = fresh();
@@ -173,7 +172,7 @@ pub fn of_baseline(
     worst
 }
 
-/// The largest moves of one look of a baseline in the state it is in.
+/// The largest moves of one query of a baseline in the state it is in.
 fn moves(
     attacked: &Attacked<'_>,
     baseline: &dyn Baseline,
@@ -182,33 +181,33 @@ fn moves(
 ) -> Vec<LargestMove> {
     let Attacked { problem, k, .. } = *attacked;
     let point = baseline.estimate(k);
-    let holder = |samples: &Arc<Samples>| {
+    let party = |samples: &Arc<Samples>| {
         let mut agents = problem.agents.clone();
         agents[k] = samples.clone();
-        Holder::new(&Problem { agents, ..problem.clone() }, k)
+        Party::new(baseline, &Problem { agents, ..problem.clone() }, k)
     };
     if let Event::ObjectivePerturbation { gradient, log_determinant, .. } = *event {
-        let at = |samples: &Arc<Samples>| baseline.perturbed(round, &holder(samples), &point);
+        let at = |samples: &Arc<Samples>| baseline.perturbed(round, &party(samples), &point);
         let gradients = |samples: &Arc<Samples>| Some(at(samples)?.gradient);
         let determinants = |samples: &Arc<Samples>| Some(vec![at(samples)?.log_determinant()?]);
         let of = |claim: f64| {
             let claimed = claim * (1.0 + OWN_ROUNDING);
-            Query { attacked, claimed, length: l2, round }
+            Search { attacked, claimed, length: l2, round }
         };
         let (first, second) = (
-            of(gradient).search(&point, gradients),
-            of(log_determinant).search(&point, determinants),
+            of(gradient).over_pairs(&point, gradients),
+            of(log_determinant).over_pairs(&point, determinants),
         );
         return first.into_iter().chain(second).map(|found| found.largest).collect();
     }
     let Some((claimed, length)) = claim(event) else { return Vec::new() };
-    let update = |samples: &Arc<Samples>| noiseless(baseline, round, &mut holder(samples));
-    let found = Query { attacked, claimed, length, round }.search(&point, update);
+    let update = |samples: &Arc<Samples>| noiseless(baseline, round, &mut party(samples));
+    let found = Search { attacked, claimed, length, round }.over_pairs(&point, update);
     found.map(|found| found.largest).into_iter().collect()
 }
 
-/// What is asked about one update.
-struct Query<'a> {
+/// A search for the largest move of one update.
+struct Search<'a> {
     attacked: &'a Attacked<'a>,
     claimed: f64,
     /// The norm of the claim.
@@ -222,17 +221,17 @@ struct Found {
     sets: [Arc<Samples>; 2],
 }
 
-impl Query<'_> {
+impl Search<'_> {
     /// The largest move over all pairs. An update that has no result on a data set is left out: it
     /// releases nothing.
-    fn search(
+    fn over_pairs(
         &self,
         point: &[f64],
         mut update: impl FnMut(&Arc<Samples>) -> Option<Vec<f64>>,
     ) -> Option<Found> {
         let Attacked { problem, k, rows_per_person } = *self.attacked;
         let last = problem.agents[k].count() - rows_per_person.min(problem.agents[k].count());
-        // An update on a batch does not see all rows: look for one that it sees.
+        // An update on a batch does not see all rows: search for one that it sees.
         let mut found = (0..=last).map(|first| self.with_person_at(first, point, &mut update));
         let unmoved = found.next()?;
         match unmoved {
@@ -241,7 +240,7 @@ impl Query<'_> {
         }
     }
 
-    /// The same where the replaced rows begin at this one.
+    /// The largest move over all pairs whose rows begin at this one.
     fn with_person_at(
         &self,
         first: usize,
@@ -250,7 +249,7 @@ impl Query<'_> {
     ) -> Option<Found> {
         let Attacked { problem, k, rows_per_person } = *self.attacked;
         let own = &problem.agents[k];
-        let person = (first, rows_per_person.min(own.count()));
+        let person = Person { first, rows: rows_per_person.min(own.count()) };
         let away = point.iter().any(|b| *b != 0.0);
         let mut worst: Option<Found> = None;
         for pair in &pairs(problem, k, point) {
@@ -313,10 +312,10 @@ fn negative(mut state: Vec<f64>) -> Vec<f64> {
     state
 }
 
-/// What this holder would release in this round without noise.
-pub fn noiseless(baseline: &dyn Baseline, round: u64, holder: &mut Holder) -> Option<Vec<f64>> {
-    let look = baseline.look(round, holder, receipt(round)?, &key());
-    look.ok().map(|release| release.to_vec())
+/// What this party would release in this round without noise.
+pub fn noiseless(baseline: &dyn Baseline, round: u64, party: &mut Party) -> Option<Vec<f64>> {
+    let answer = baseline.query(round, party, receipt(round)?, &key());
+    answer.ok().map(|release| release.to_vec())
 }
 
 /// A vector that was released before, as [`Baseline::absorb`] wants it: for whoever follows a run
@@ -330,7 +329,7 @@ fn receipt(round: u64) -> Option<Receipt> {
     Ledger::default().charge(Event::Unprotected.query(round)).ok()
 }
 
-/// The same for every data set: an update that draws its batch draws the same one.
+/// One key for every data set: an update that draws its batch draws the same one.
 fn key() -> NoiseKey {
     Streams::from_seed(0).noise_key("worst case")
 }

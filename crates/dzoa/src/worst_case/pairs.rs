@@ -5,18 +5,31 @@ use crate::problem::data::{Rows, Samples};
 use crate::problem::loss::Targets;
 use std::sync::Arc;
 
+/// Which rows are one person's.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Person {
+    pub(super) first: usize,
+    pub(super) rows: usize,
+}
+
+impl Person {
+    fn has(&self, row: usize) -> bool {
+        (self.first..self.first + self.rows).contains(&row)
+    }
+}
+
 /// One row and its target.
 #[derive(Clone, Debug)]
-struct Sample {
+struct LabelledRow {
     row: Vec<f64>,
     target: f64,
 }
 
-/// The same person's rows in two neighbouring data sets.
+/// One person's row in two neighbouring data sets.
 #[derive(Clone, Debug)]
-pub(super) struct Pair {
-    one: Sample,
-    other: Sample,
+pub(super) struct RowPair {
+    one: LabelledRow,
+    other: LabelledRow,
     how: &'static str,
     length: f64,
 }
@@ -27,7 +40,7 @@ pub(super) struct Pair {
 /// slopes are saturated once the point is far out along `e`, and their gradients point against each
 /// other but for `h`. Exchanged targets and mirrored rows do the same to losses that saturate
 /// without help.
-pub(super) fn pairs(problem: &Problem, k: usize, point: &[f64]) -> Vec<Pair> {
+pub(super) fn pairs(problem: &Problem, k: usize, point: &[f64]) -> Vec<RowPair> {
     /// How far rows lean towards the point.
     const LEANS: [f64; 3] = [0.0, 0.05, 0.5];
     let (along, across) = frame(point);
@@ -46,9 +59,9 @@ pub(super) fn pairs(problem: &Problem, k: usize, point: &[f64]) -> Vec<Pair> {
         // For Hessians: rows whose slope is saturated have no curvature, one across them has all of
         // it.
         for target in [1.0, -1.0] {
-            let one = Sample { row: scaled(&along), target };
-            let other = Sample { row: scaled(&across), target };
-            found.push(Pair { one, other, how: "a row at a right angle", length });
+            let one = LabelledRow { row: scaled(&along), target };
+            let other = LabelledRow { row: scaled(&across), target };
+            found.push(RowPair { one, other, how: "a row at a right angle", length });
         }
         for lean in LEANS {
             let row = |side: f64| -> Vec<f64> {
@@ -57,14 +70,14 @@ pub(super) fn pairs(problem: &Problem, k: usize, point: &[f64]) -> Vec<Pair> {
             };
             let mirrored = || row(1.0).iter().map(|x| -x).collect();
             for target in targets.iter().flat_map(|&y| [y, -y]) {
-                let one = Sample { row: row(1.0), target };
+                let one = LabelledRow { row: row(1.0), target };
                 for (row, target, how) in [
                     (row(-1.0), target, "the row on the other side"),
                     (row(1.0), -target, "the same row with the opposite target"),
                     (mirrored(), target, "the opposite row"),
                 ] {
-                    let other = Sample { row, target };
-                    found.push(Pair { one: one.clone(), other, how, length });
+                    let other = LabelledRow { row, target };
+                    found.push(RowPair { one: one.clone(), other, how, length });
                 }
             }
         }
@@ -93,47 +106,38 @@ fn frame(point: &[f64]) -> (Vec<f64>, Vec<f64>) {
     (along, across)
 }
 
-impl Pair {
+impl RowPair {
     /// In words.
     pub(super) fn description(&self) -> String {
         format!("{} of norm {}", self.how, self.length)
     }
 
-    /// Both data sets: `person` rows from `first` on are the pair's, all others the pair's first
-    /// row.
-    pub(super) fn alone(
-        &self,
-        samples: &Samples,
-        (first, person): (usize, usize),
-    ) -> Option<[Arc<Samples>; 2]> {
+    /// Both data sets: the person's rows are the pair's, all others the pair's first row.
+    pub(super) fn alone(&self, samples: &Samples, person: Person) -> Option<[Arc<Samples>; 2]> {
         let base = |_| self.one.clone();
-        self.both(samples, (first, person), base)
+        self.both(samples, person, base)
     }
 
-    /// Both data sets: `person` rows from `first` on are the pair's, all others the agent's own.
-    pub(super) fn among(
-        &self,
-        samples: &Samples,
-        (first, person): (usize, usize),
-    ) -> Option<[Arc<Samples>; 2]> {
+    /// Both data sets: the person's rows are the pair's, all others the agent's own.
+    pub(super) fn among(&self, samples: &Samples, person: Person) -> Option<[Arc<Samples>; 2]> {
         let own = |i| {
             let mut row = vec![0.0; samples.rows.width()];
             samples.rows.visit(i, |p, x| row[p] += x);
-            Sample { row, target: samples.targets[i] }
+            LabelledRow { row, target: samples.targets[i] }
         };
-        self.both(samples, (first, person), own)
+        self.both(samples, person, own)
     }
 
     fn both(
         &self,
         samples: &Samples,
-        (first, person): (usize, usize),
-        base: impl Fn(usize) -> Sample,
+        person: Person,
+        base: impl Fn(usize) -> LabelledRow,
     ) -> Option<[Arc<Samples>; 2]> {
-        let with = |replaced: &Sample| {
+        let with = |replaced: &LabelledRow| {
             let (mut values, mut targets) = (Vec::new(), Vec::new());
             for i in 0..samples.count() {
-                let theirs = (first..first + person).contains(&i);
+                let theirs = person.has(i);
                 let sample = if theirs { replaced.clone() } else { base(i) };
                 values.extend(sample.row);
                 targets.push(sample.target);

@@ -1,19 +1,19 @@
-//! Rounds a second of five agents on the paper's graph: a bare exchange of vectors, and real agents.
+//! Rounds a second of five agents on the paper's graph: a bare exchange of vectors, and real
+//! agents.
 
-use dzoa::admm::PrimalStep;
 use dzoa::agent::Average;
 use dzoa::prelude::*;
+use dzoa::primal::PrimalStep;
 use dzoa::privacy::{Entry, Event};
 use dzoa::problem::synthetic::Synthetic;
-use dzoa::simulate::{Releases, agents};
+use dzoa::run::{Releases, agents};
 use dzoa::streams::Purpose;
 use dzoa_node::certs::{Authority, CertFiles};
 use dzoa_node::drive::drive;
 use dzoa_node::journal::{self, Journal, JournalFile, Medium, Start};
-use dzoa_node::node::{Node, OnLoss, Settings};
-use dzoa_node::transport::Transport;
+use dzoa_node::node::{Node, NodeSettings, OnLoss};
+use dzoa_node::transport::{LinkSettings, Place, Transport, ZenohLink, free_port};
 use dzoa_node::wire;
-use dzoa_node::zenoh_link::{LinkSettings, Place, ZenohLink, free_port};
 use std::io::Write;
 use std::path::Path;
 use std::sync::{Arc, Barrier};
@@ -44,7 +44,7 @@ pub enum Work {
     Bare,
     /// What `dzoa agent` does, T = 1: journal, ledger, frames, repetition and all.
     Agents,
-    /// The same with exact ADMM on 20 rows of least squares.
+    /// What `dzoa agent` does, with exact ADMM on 20 rows of least squares.
     Admm,
 }
 
@@ -193,11 +193,11 @@ fn real(
     let opened = Journal::open(Box::new(medium), start).expect("a journal");
     let mut file =
         std::fs::File::create(job.dir.join(format!("{}.ledger", NAMES[job.k]))).expect("a ledger");
-    let keep = move |entry: &Entry| {
+    let persist = move |entry: &Entry| {
         let line = serde_json::to_string(entry).map_err(|error| error.to_string())?;
         writeln!(file, "{line}").and_then(|()| file.sync_data()).map_err(|error| error.to_string())
     };
-    let settings = Settings {
+    let settings = NodeSettings {
         network: [0; 32],
         program: "bench".into(),
         session: job.k as u64 + 1,
@@ -212,7 +212,7 @@ fn real(
     let begun = Instant::now();
     let mut done = Duration::ZERO;
     let mut node =
-        Node::new(agent, opened, settings, Box::new(keep), job.link.now()).expect("a node");
+        Node::new(agent, opened, settings, Box::new(persist), job.link.now()).expect("a node");
     let mut watch = |node: &mut Node, _| {
         if node.agent().rounds_done() == job.rounds && done.is_zero() {
             done = begun.elapsed();

@@ -1,21 +1,21 @@
-//! What the network costs, in one run: rounds a second of real agents against a bare Zenoh exchange, fifty
-//! processes on one machine, and the same work in Flower and disropt where they are installed. Prints the
-//! tables of docs/network-performance.md.
+//! What the network costs, in one run: rounds a second of real agents against a bare Zenoh
+//! exchange, fifty processes on one machine, and the same work in Flower and disropt where they are
+//! installed. Prints the tables of docs/network-performance.md.
 //!
 //!     cargo build --release --workspace --bins --examples && target/release/examples/rounds_per_second
 //!
 //! `bare P` or `agents P` runs one side alone, for a profiler.
 
 mod exchange;
-mod fleet;
 mod peers;
+mod processes;
 
 use exchange::{Work, rate};
 
 /// Coefficients, rounds, and how often both sides are run.
 const EXCHANGES: [(usize, u64, usize); 2] = [(10, 1000, 15), (10_000, 300, 15)];
 /// Processes, and their rounds.
-const FLEET: (usize, u64) = (50, 200);
+const PROCESSES: (usize, u64) = (50, 200);
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -31,9 +31,9 @@ fn main() {
     }
 }
 
-/// Five agents that compute almost nothing (T = 1), against a bare exchange of the same vectors on the same
-/// graph with one durable write a round; both over QUIC with mutual TLS on loopback. Returns the agents' rate
-/// with the fewest coefficients.
+/// Five agents that compute almost nothing (T = 1), against a bare exchange of the same vectors on
+/// the same graph with one durable write a round; both over QUIC with mutual TLS on loopback.
+/// Returns the agents' rate with the fewest coefficients.
 fn exchanges() -> f64 {
     println!(
         "| coefficients | bare exchange, rounds/s | agents, rounds/s | ratio | ratio of the best |"
@@ -61,28 +61,29 @@ fn median(mut rates: Vec<f64>) -> f64 {
 }
 
 fn processes() {
-    let (agents, rounds) = FLEET;
+    let (agents, rounds) = PROCESSES;
     println!("\n| processes of `dzoa` | |");
     println!("| --- | ---: |");
-    match fleet::fleet(agents, rounds) {
+    match processes::measured(agents, rounds) {
         Err(why) => println!("| {agents} agents, {rounds} rounds | {why} |"),
-        Ok(fleet) => {
+        Ok(measured) => {
             println!(
                 "| {agents} agents, {rounds} rounds: certificates to report | {:.1} s |",
-                fleet.seconds
+                measured.seconds
             );
-            println!("| the slowest agent's own time | {:.1} s |", fleet.running);
-            println!("| most memory of one agent | {:.0} MB |", fleet.largest);
-            println!("| most memory of all at one time | {:.0} MB |", fleet.together);
+            println!("| the slowest agent's own time | {:.1} s |", measured.running);
+            println!("| most memory of one agent | {:.0} MB |", measured.largest);
+            println!("| most memory of all at one time | {:.0} MB |", measured.together);
         }
     }
-    match fleet::idle() {
+    match processes::idle() {
         Err(why) => println!("| an agent that waits for its neighbours | {why} |"),
         Ok(memory) => println!("| an agent that waits for its neighbours | {memory:.0} MB |"),
     }
 }
 
-/// Five nodes with ten coefficients: communication only, and consensus ADMM with its local problems solved.
+/// Five nodes with ten coefficients: communication only, and consensus ADMM with its local problems
+/// solved.
 fn others(exchange: f64) {
     let admm = median((0..5).map(|_| rate(1000, 10, Work::Admm)).collect());
     println!("\n| work | program | rounds/s | dzoa's agents to it |");

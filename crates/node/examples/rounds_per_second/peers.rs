@@ -1,4 +1,4 @@
-//! The same communication in other programs, where they are installed: see benches/peers.
+//! The communication of our agents in other programs, where they are installed: see benches/peers.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,7 +9,8 @@ pub fn flower() -> Result<f64, String> {
     last_number(Command::new(python).arg("benches/peers/flower_rounds.py"))
 }
 
-/// Rounds a second of disropt: five processes over MPI on the paper's graph, by one of its scripts here.
+/// Rounds a second of disropt: five processes over MPI on the paper's graph, by one of its scripts
+/// here.
 pub fn disropt(script: &str) -> Result<f64, String> {
     let python = installed("target/venv/disropt/bin/python", "disropt")?;
     let mut command = Command::new("mpirun");

@@ -1,8 +1,8 @@
 //! The records of a journal, and how they lie in the file.
 
 use super::JournalError;
-use dzoa::agent::{Counters, Inputs, Past};
-use dzoa::privacy::packed::Packed;
+use dzoa::agent::{Counters, Inputs, Message, Past};
+use dzoa::privacy::packed::{Packed, pack};
 use dzoa::privacy::{Charge, RunId, Sealed, Seen};
 use serde::{Deserialize, Serialize};
 
@@ -30,15 +30,15 @@ pub struct Start {
 
 /// One record.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
-pub enum Record {
+pub enum JournalRecord {
     /// The first.
     Start(Start),
     /// What was taken in, and what was then charged and released, if anything was.
     Round {
         /// Rounds that were completed since the last record.
-        inputs: Vec<KeptInputs>,
+        inputs: Vec<PersistedInputs>,
         /// The release that follows.
-        past: Option<Kept>,
+        past: Option<PersistedPast>,
         /// How far the neighbours' ledgers were seen, where that is news.
         seen: Vec<(usize, Seen)>,
     },
@@ -53,14 +53,14 @@ pub enum Record {
 
 /// [`Inputs`] at rest.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
-pub struct KeptInputs {
+pub struct PersistedInputs {
     round: u64,
     vectors: Vec<(usize, u64, Packed)>,
 }
 
 /// [`Past`] at rest.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
-pub struct Kept {
+pub struct PersistedPast {
     /// As JSON, the ledger's own form.
     charge: String,
     release: Sealed,
@@ -71,7 +71,7 @@ pub struct Kept {
     clipped: u64,
 }
 
-impl From<Inputs> for KeptInputs {
+impl From<Inputs> for PersistedInputs {
     fn from(inputs: Inputs) -> Self {
         let vectors =
             inputs.vectors.into_iter().map(|(from, round, beta)| (from, round, Packed(beta)));
@@ -79,14 +79,15 @@ impl From<Inputs> for KeptInputs {
     }
 }
 
-impl From<KeptInputs> for Inputs {
-    fn from(kept: KeptInputs) -> Self {
-        let vectors = kept.vectors.into_iter().map(|(from, round, beta)| (from, round, beta.0));
-        Self { round: kept.round, vectors: vectors.collect() }
+impl From<PersistedInputs> for Inputs {
+    fn from(persisted: PersistedInputs) -> Self {
+        let vectors =
+            persisted.vectors.into_iter().map(|(from, round, beta)| (from, round, beta.0));
+        Self { round: persisted.round, vectors: vectors.collect() }
     }
 }
 
-impl From<Past> for Kept {
+impl From<Past> for PersistedPast {
     fn from(past: Past) -> Self {
         let Counters { oracle_calls, step_raised, finished_exactly, clipped } = past.counters;
         Self {
@@ -101,7 +102,7 @@ impl From<Past> for Kept {
     }
 }
 
-impl Kept {
+impl PersistedPast {
     /// What an agent resumes from; `None` where the charge cannot be read.
     pub fn past(self) -> Option<Past> {
         let Self { charge, release, memory, oracle_calls, step_raised, finished_exactly, clipped } =
@@ -112,14 +113,26 @@ impl Kept {
     }
 }
 
-impl KeptInputs {
+impl PersistedInputs {
     /// What the round took in.
     pub fn inputs(self) -> Inputs {
         self.into()
     }
 }
 
-impl Record {
+impl JournalRecord {
+    /// Whether a message may leave once this record is durable: a release that it holds, bit for
+    /// bit, or an average, which is computed again from what the records took in.
+    pub(super) fn covers(&self, message: &Message) -> bool {
+        match (self, message) {
+            (Self::Round { past: Some(past), .. }, Message::Release(release)) => {
+                pack(past.release.values()) == pack(release)
+            }
+            (Self::Round { .. }, Message::Average(_)) => true,
+            _ => false,
+        }
+    }
+
     /// The bytes of it, in place of what is in the buffer.
     pub(super) fn encode(&self, buffer: &mut Vec<u8>) {
         let mut bytes = std::mem::take(buffer);
@@ -144,12 +157,12 @@ fn checksum(content: &[u8]) -> u32 {
 
 /// Whole records, and how many bytes they take.
 pub(super) struct Parsed {
-    pub(super) records: Vec<Record>,
+    pub(super) records: Vec<JournalRecord>,
     pub(super) whole: usize,
 }
 
-/// Reads records up to the first that is not whole. That one must be the last: a crash while appending
-/// leaves nothing behind it.
+/// Reads records up to the first that is not whole. That one must be the last: a crash while
+/// appending leaves nothing behind it.
 pub(super) fn parse(bytes: &[u8]) -> Result<Parsed, JournalError> {
     let mut parsed = Parsed { records: Vec::new(), whole: 0 };
     while let Some((content, end)) = next(bytes, parsed.whole) {
@@ -178,8 +191,8 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Parsed, JournalError> {
 fn next(bytes: &[u8], start: usize) -> Option<(&[u8], usize)> {
     let rest = bytes.get(start..)?;
     let (length, rest) = rest.split_first_chunk::<4>()?;
-    let (kept, rest) = rest.split_first_chunk::<4>()?;
+    let (expected, rest) = rest.split_first_chunk::<4>()?;
     let length = u32::from_le_bytes(*length) as usize;
     let content = rest.get(..length).filter(|content| !content.is_empty())?;
-    (checksum(content) == u32::from_le_bytes(*kept)).then_some((content, start + HEAD + length))
+    (checksum(content) == u32::from_le_bytes(*expected)).then_some((content, start + HEAD + length))
 }

@@ -1,18 +1,20 @@
-//! A small network in memory: five agents on the paper's graph, with noise and a final averaging, so that
-//! every kind of message occurs.
+//! A small network in memory: five agents on the paper's graph, with noise and a final averaging,
+//! so that every kind of message occurs.
 #![allow(dead_code)]
 
-use dzoa::agent::{Average, Message};
+use dzoa::agent::{Average, Counters, Envelope, Message, Past};
 use dzoa::prelude::*;
-use dzoa::privacy::{Charge, Entry, Event, Header, LEDGER_FORMAT, Ledger, Record};
+use dzoa::privacy::{
+    Charge, Entry, Event, Header, LEDGER_FORMAT, Ledger, LedgerRecord, NoiseKey, Private,
+};
 use dzoa::problem::synthetic::Synthetic;
-use dzoa::simulate::{Releases, agents};
+use dzoa::run::{Releases, agents};
 use dzoa::streams::Purpose;
 use dzoa_node::drive::step;
 use dzoa_node::journal::{self, Journal, Memory, Start};
-use dzoa_node::memory::{Network, Weather};
-use dzoa_node::node::{End, Node, NodeError, OnLoss, Settings};
-use dzoa_node::wire::{Body, Frame};
+use dzoa_node::node::{End, Node, NodeError, NodeSettings, OnLoss};
+use dzoa_node::transport::{Faults, SimulatedNetwork};
+use dzoa_node::wire::{Body, Frame, Outgoing, Received};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -77,8 +79,8 @@ pub fn bits(agent: &Agent) -> Vec<u64> {
     agent.estimate().into_iter().map(f64::to_bits).collect()
 }
 
-pub fn settings() -> Settings {
-    Settings {
+pub fn settings() -> NodeSettings {
+    NodeSettings {
         network: [7; 32],
         program: "test".into(),
         session: 0,
@@ -110,18 +112,42 @@ pub fn header(k: usize) -> Header {
 /// The charges among entries.
 pub fn charges(entries: &[Entry]) -> Vec<Charge> {
     let charge = |entry: &Entry| match &entry.record {
-        Record::Charge(charge) => Some(charge.clone()),
+        LedgerRecord::Charge(charge) => Some(charge.clone()),
         _ => None,
     };
     entries.iter().filter_map(charge).collect()
+}
+
+/// Any vector as a release that is charged as unprotected, with the record that holds it.
+pub fn released(round: u64, values: Vec<f64>) -> (Envelope, journal::JournalRecord) {
+    let mut ledger = Ledger::default();
+    let receipt = ledger.charge(Event::Unprotected.query(round)).unwrap();
+    let release = Private::new(values).release(receipt, &NoiseKey::new([0; 32])).unwrap();
+    let charge = ledger.charges().next().unwrap().clone();
+    let sealed = release.seal(&charge);
+    let past = Past { charge, release: sealed, memory: vec![], counters: Counters::default() };
+    let record =
+        journal::JournalRecord::Round { inputs: vec![], past: Some(past.into()), seen: vec![] };
+    (Envelope { from: 1, round, message: Message::Release(release) }, record)
+}
+
+/// A journal with nothing but its first record.
+pub fn empty_journal() -> Journal {
+    Journal::open(Box::new(Memory::default()), || Ok(first(0))).unwrap().journal
+}
+
+/// Any vector as a body. There is no other way than to charge it and to write it into a journal.
+pub fn said(round: u64, values: Vec<f64>) -> Body {
+    let (envelope, record) = released(round, values);
+    Body::vector(Outgoing::from(&empty_journal().commit(&record, envelope).unwrap()))
 }
 
 /// What outlives the processes: journals, ledgers, and everything that was ever sent.
 pub struct World {
     pub journals: Vec<Memory>,
     pub ledgers: Vec<Arc<Mutex<Vec<Entry>>>>,
-    pub network: Network,
-    pub settings: Settings,
+    pub network: SimulatedNetwork,
+    pub settings: NodeSettings,
     pub nodes: Vec<Option<Node>>,
     pub ends: Vec<Option<(End, Vec<u64>)>>,
     pub make: Box<dyn Fn(usize) -> Agent>,
@@ -130,11 +156,11 @@ pub struct World {
 }
 
 impl World {
-    pub fn new(weather: Weather, seed: u64) -> Self {
+    pub fn new(faults: Faults, seed: u64) -> Self {
         Self {
             journals: vec![Memory::default(); K].iter().map(|_| Memory::default()).collect(),
             ledgers: (0..K).map(|_| Arc::default()).collect(),
-            network: Network::new(weather, seed),
+            network: SimulatedNetwork::new(faults, seed),
             settings: settings(),
             nodes: (0..K).map(|_| None).collect(),
             ends: vec![None; K],
@@ -159,7 +185,7 @@ impl World {
         let opened = Journal::open(Box::new(journal), || Ok(first))?;
         let ledger = self.ledgers[k].clone();
         let before = Ledger::replay(header(k), ledger.lock().unwrap().clone()).unwrap();
-        let keep = move |entry: &Entry| {
+        let persist = move |entry: &Entry| {
             let mut ledger = ledger.lock().unwrap();
             match ledger.get(entry.index as usize - 1) {
                 Some(known) if known == entry => {}
@@ -173,8 +199,8 @@ impl World {
         agent.stand_in_for(Streams::from_key(opened.first.key, false));
         let now = self.network.now();
         self.sessions += 1;
-        let settings = Settings { session: self.sessions, ..self.settings.clone() };
-        let node = Node::new(agent, opened, settings, Box::new(keep), now)?;
+        let settings = NodeSettings { session: self.sessions, ..self.settings.clone() };
+        let node = Node::new(agent, opened, settings, Box::new(persist), now)?;
         self.nodes[k] = Some(node);
         Ok(())
     }
@@ -229,10 +255,10 @@ impl World {
         let mut known = BTreeMap::new();
         for (from, _, frame) in self.network.record() {
             let frame = Frame::decode(&frame, usize::MAX).unwrap();
-            if let Body::Vector { round, values } = frame.body {
+            if let Received::Vector { round, values } = frame.body {
                 let values: Vec<u64> = values.iter().map(|value| value.to_bits()).collect();
-                let kept = known.entry((from, round)).or_insert_with(|| values.clone());
-                assert_eq!(*kept, values, "agent {from} sent two vectors for round {round}");
+                let first = known.entry((from, round)).or_insert_with(|| values.clone());
+                assert_eq!(*first, values, "agent {from} sent two vectors for round {round}");
             }
         }
         known

@@ -1,10 +1,10 @@
 //! Ledgers of format 1 (up to version 0.2.3), and how they are carried over.
 //!
-//! Their entries named neither run nor inputs: two state directories could make equal entries, and a second release of a
-//! round counted as already charged. So they are read for one purpose: to begin a ledger of today's format with
-//! every charge that they hold.
+//! Their entries named neither run nor inputs: two state directories could make equal entries, and
+//! a second release of a round counted as already charged. So they are read for one purpose: to
+//! begin a ledger of today's format with every charge that they hold.
 
-use super::{Header, LEDGER_FORMAT, Ledger, Record, Tampered};
+use super::{Header, LEDGER_FORMAT, Ledger, LedgerRecord, Tampered};
 use crate::{Budget, Charge, Digest, Event, RunId};
 use serde::{Deserialize, Serialize};
 
@@ -38,8 +38,9 @@ pub struct OldEntry {
 
 /// A ledger of today's format with every charge of an old one, whose chain is checked first.
 ///
-/// The old entries do not say which run they belong to. They keep their order, and the run is named after the old
-/// ledger's head, so that nothing that is charged from now on can be taken for one of them.
+/// The old entries do not say which run they belong to. They keep their order, and the run is named
+/// after the old ledger's head, so that nothing that is charged from now on can be taken for one of
+/// them.
 pub fn migrate(
     header: &OldHeader,
     entries: &[OldEntry],
@@ -61,7 +62,7 @@ pub fn migrate(
         budget: header.budget,
     });
     let head = Digest::from(head);
-    ledger.append(Record::Migrated {
+    ledger.append(LedgerRecord::Migrated {
         from: header.ledger,
         rows: header.data.clone(),
         head: head.to_string(),
@@ -70,7 +71,7 @@ pub fn migrate(
     let run = RunId::try_from(&head.0[..16]).unwrap_or_default();
     for entry in entries {
         let inputs = entry.hash.parse().unwrap_or_default();
-        ledger.append(Record::Charge(Charge {
+        ledger.append(LedgerRecord::Charge(Charge {
             run,
             round: entry.index,
             attempt: 0,

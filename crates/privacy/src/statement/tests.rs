@@ -13,7 +13,7 @@ fn facts<'a>(ledger: &'a Ledger, planned: &'a [Event]) -> Facts<'a> {
     Facts { ledger, run: RUN, planned, delta: DELTA, earlier_runs, void, rests_on }
 }
 
-fn kept(budget: Option<Budget>) -> Ledger {
+fn long_lived(budget: Option<Budget>) -> Ledger {
     let header =
         Header { ledger: LEDGER_FORMAT, id: Hex([3; 16]), dataset: "patients".into(), budget };
     Ledger::new(header)
@@ -60,7 +60,7 @@ fn a_round_that_was_made_anew_is_counted_beside_the_plan() {
 
 #[test]
 fn what_earlier_runs_charged_is_said() {
-    let mut ledger = kept(Some(Budget { epsilon: 3.0, delta: DELTA }));
+    let mut ledger = long_lived(Some(Budget { epsilon: 3.0, delta: DELTA }));
     charge(&mut ledger, EARLIER, &[STEP; 12]);
     charge(&mut ledger, RUN, &[STEP; 4]);
     let said = Statement::new(&facts(&ledger, &[STEP; 4]));
@@ -77,11 +77,11 @@ fn what_earlier_runs_charged_is_said() {
 #[test]
 fn an_earlier_release_without_a_guarantee_takes_the_one_over_the_life_of_the_data_away() {
     for spoiling in [Event::Unprotected, Event::Nominal { epsilon: 0.1, delta: DELTA }] {
-        let mut ledger = kept(None);
+        let mut ledger = long_lived(None);
         charge(&mut ledger, EARLIER, &[spoiling]);
         charge(&mut ledger, RUN, &[STEP; 4]);
         let said = Statement::new(&facts(&ledger, &[STEP; 4]));
-        assert_eq!(said.claim, Claim::Exact, "this run kept its promise");
+        assert_eq!(said.claim, Claim::Exact, "this run has its guarantee");
         assert_eq!(said.epsilon_lifetime, None);
         assert!(said.sentence().contains("Over the life of the data NOTHING is promised"));
     }
@@ -174,7 +174,7 @@ proptest! {
         anew in prop::collection::vec(any::<prop::sample::Index>(), 0..3),
     ) {
         let done = (share * planned.len() as f64).round() as usize;
-        let (mut all, mut own) = (kept(None), Ledger::default());
+        let (mut all, mut own) = (long_lived(None), Ledger::default());
         all.begin(Begin { run: RUN, rows: [0; 32].into(), planned: None, note: "run".into() });
         charge(&mut all, EARLIER, &earlier);
         for ledger in [&mut all, &mut own] {

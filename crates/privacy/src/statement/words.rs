@@ -9,13 +9,16 @@ impl Statement {
         let delta = self.delta.unwrap_or_default();
         match self.claim {
             Claim::Nominal => format!(
-                "NOMINAL: epsilon {} per round and {} in total (Theorem 2), delta {delta:e}, is the paper's figure and is not a guarantee.{}",
+                "NOMINAL: epsilon {} per round and {} in total (Theorem 2), delta {delta:e}, is \
+                 the paper's figure and is not a guarantee.{}",
                 printed(self.epsilon_per_round),
                 printed(self.epsilon_theorem2),
                 spoken(&self.rests_on),
             ),
             Claim::Exact => format!(
-                "EXACT: every agent's releases of this run together are ({}, {delta:e})-differentially private for replacing one of its rows, against anybody who sees all releases. The number of rows is public.{}{}{}",
+                "EXACT: every agent's releases of this run together are ({}, \
+                 {delta:e})-differentially private for replacing one of its rows, against anybody \
+                 who sees all releases. The number of rows is public.{}{}{}",
                 printed(self.epsilon_exact),
                 self.early_end(),
                 self.life(),
@@ -38,7 +41,8 @@ impl Statement {
         const ALIKE: f64 = 1.0 + 1e-6;
         match self.epsilon_exact > self.epsilon_charged.map(|charged| charged * ALIKE) {
             true => {
-                " That is the cost of the whole plan: the run ended before, and when it ends may depend on what it released."
+                " That is the cost of the whole plan: the run ended before, and when it ends may \
+                 depend on what it released."
             }
             false => "",
         }
@@ -49,15 +53,21 @@ impl Statement {
         match (self.earlier_runs, self.epsilon_lifetime, self.lifetime_budget) {
             (None, ..) => String::new(),
             (Some(EarlierRuns::NotCounted), ..) => {
-                " No ledger was kept: what earlier runs released about the same rows is not counted.".into()
+                " No ledger was kept: what earlier runs released about the same rows is not \
+                 counted."
+                    .into()
             }
             (Some(EarlierRuns::Counted), None, _) => {
-                " Over the life of the data NOTHING is promised: the ledger also holds releases without an exact guarantee.".into()
+                " Over the life of the data NOTHING is promised: the ledger also holds releases \
+                 without an exact guarantee."
+                    .into()
             }
             (Some(EarlierRuns::Counted), spent, budget) => {
-                let most = budget.map(|b| format!(" of at most {} at delta {:e}", b.epsilon, b.delta));
+                let most =
+                    budget.map(|b| format!(" of at most {} at delta {:e}", b.epsilon, b.delta));
                 format!(
-                    " Over the life of the data, with what the ledger holds of earlier runs, it is epsilon {}{}.",
+                    " Over the life of the data, with what the ledger holds of earlier runs, it \
+                     is epsilon {}{}.",
                     printed(spent),
                     most.unwrap_or_default()
                 )
@@ -83,17 +93,22 @@ impl Statement {
             (Claim::Exact, Some(epsilon)) => {
                 let weak = if epsilon > WEAK { " That is a weak promise." } else { "" };
                 format!(
-                    "In plain words: whatever anybody concludes from all messages of this run together is at most {} times as \
-                     likely with one row as with another in its place, but for a probability of delta.{weak}",
+                    "In plain words: whatever anybody concludes from all messages of this run \
+                     together is at most {} times as \
+                     likely with one row as with another in its place, but for a probability of \
+                     delta.{weak}",
                     factor(epsilon.exp()),
                 )
             }
             (Claim::Exact, None) => "The summary does not say which epsilon.".into(),
-            (Claim::Nominal, _) => "In plain words: do not rely on it. Treat what the agents exchanged as unprotected; \
+            (Claim::Nominal, _) => "In plain words: do not rely on it. Treat what the agents \
+                exchanged as unprotected; \
                  the mechanisms output and scalar keep what they promise."
                 .into(),
             (Claim::None, Some(_)) => {
-                "In plain words: this is a rehearsal. Do not rely on its noise to protect anybody.".into()
+                "In plain words: this is a rehearsal. Do not rely on its noise to protect \
+                 anybody."
+                    .into()
             }
             (Claim::None, None) => {
                 "In plain words: whoever reads the messages may learn about single rows.".into()

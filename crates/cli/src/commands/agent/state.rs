@@ -1,14 +1,13 @@
 //! What an agent finds when it starts: its journal, and the ledger of its rows.
 
-use crate::agents::Promise;
 use crate::args::AgentArgs;
-use crate::commands::run::affordable;
 use crate::config::Config;
-use crate::error::{Error, Result, shown};
-use crate::ledger_file::{self, LedgerFile};
+use crate::ledger_file::{self, LedgerFile, affordable, ledger_name};
+use dzoa::plan::Plan;
 use dzoa::prelude::*;
 use dzoa::privacy::{Budget, RunId};
 use dzoa_node::journal::{self, Journal, JournalError, JournalFile, Opened, Start};
+use dzoa_table::{Error, Result, shown};
 use std::path::{Path, PathBuf};
 
 /// Whose state it is.
@@ -61,7 +60,7 @@ impl State {
         for (what, kept, now) in pairs {
             if kept != now {
                 let short = |text: String| text.chars().take(16).collect::<String>();
-                let error = JournalError::Other { what, kept: short(kept), now: short(now) };
+                let error = JournalError::Other { what, recorded: short(kept), now: short(now) };
                 return Err(of_journal(&error, dir));
             }
         }
@@ -81,14 +80,14 @@ pub fn begin(
     args: &AgentArgs,
     about: &About<'_>,
     ledger: &mut LedgerFile,
-    promise: &Promise,
+    plan: &Plan,
     run: RunId,
 ) -> Result<Option<String>> {
     let About { config, samples, .. } = *about;
-    let planned = config.privacy.mechanism.planned();
+    let planned = plan.claimed().budget();
     if planned.is_some() && !args.spend_what_is_left {
         let done = ledger.ledger.last_round(run) as usize;
-        let charges = promise.charged(config.algorithm.admm.rounds);
+        let charges = plan.agents()[0].charges.charged(plan.rounds());
         affordable(&ledger.ledger, charges.iter().skip(done))?;
     }
     ledger.begin(&ledger_file::Run { id: run, samples, planned, note: &config.name })
@@ -101,11 +100,11 @@ fn open_ledger(args: &AgentArgs, config: &Config, begun: bool) -> Result<LedgerF
         return Err(Error::input("--ledger: a seeded run has no guarantee that could be charged")
             .hint("remove run.seed: whoever knows it can subtract the noise"));
     }
-    let planned = config.privacy.mechanism.planned();
+    let planned = config.spec.mechanism.claimed().budget();
     if planned.is_some() && !seeded && !named {
         return Err(Error::input(format!(
             "--ledger is missing: the mechanism {} charges a ledger, which outlives this run",
-            shown(config.privacy.mechanism.name())
+            shown(config.spec.mechanism.name())
         ))
         .hint("give --ledger FILE or --dataset NAME; --new-ledger begins one for rows about which nothing was ever released"));
     }
@@ -123,13 +122,8 @@ fn ledger_path(args: &AgentArgs, config: &Config) -> Result<PathBuf> {
     match (&args.ledger, &args.dataset) {
         (Some(path), _) => Ok(path.clone()),
         (None, Some(dataset)) => ledger_file::path_of(dataset),
-        (None, None) => Ok(args.state.join(ledger_name(config))),
+        (None, None) => Ok(args.state.join(ledger_name(config.run.seed.is_some()))),
     }
-}
-
-/// The name of the ledger in a state directory; that of a seeded one says what it is worth.
-pub fn ledger_name(config: &Config) -> &'static str {
-    if config.run.seed.is_some() { "ledger.seeded-for-tests" } else { "ledger" }
 }
 
 fn of_journal(error: &JournalError, dir: &Path) -> Error {
@@ -139,7 +133,9 @@ fn of_journal(error: &JournalError, dir: &Path) -> Error {
             "start a new run in a new state directory; its releases are charged anew"
         }
         JournalError::Io(_) => "nothing is sent before it is kept: make room, or mend the disk",
-        JournalError::Damaged { .. } | JournalError::Unreadable { .. } => {
+        JournalError::Damaged { .. }
+        | JournalError::Unreadable { .. }
+        | JournalError::NotRecorded { .. } => {
             "restore it from a backup; or start anew in a new state directory, with the same ledger"
         }
     };

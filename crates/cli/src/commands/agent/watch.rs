@@ -1,12 +1,12 @@
 //! What an agent shows while it runs: progress, refusals, metrics.
 
 use crate::args::{AgentArgs, LogFormat};
-use crate::config::{Config, Mechanism};
-use crate::error::{Error, Result};
+use crate::config::Config;
 use crate::progress::Progress;
-use dzoa::privacy::calibrate;
+use dzoa::plan::{Claimed, Plan};
 use dzoa_node::node::{Node, Refusal};
 use dzoa_node::transport::{Transport, TransportError};
+use dzoa_table::{Error, Result};
 use metrics::{counter, gauge};
 use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
@@ -38,19 +38,13 @@ pub struct Watch {
     evidence: PathBuf,
     written: usize,
     known: HashSet<(String, String)>,
-    config: Claimed,
-}
-
-/// What is needed to say what was spent.
-enum Claimed {
-    Nominal(f64, f64),
-    Exact(f64),
-    None,
+    /// What is needed to say what was spent.
+    claimed: Claimed,
 }
 
 impl Watch {
     /// Sets up logs and metrics.
-    pub fn new(args: &AgentArgs, config: &Config) -> Result<Self> {
+    pub fn new(args: &AgentArgs, config: &Config, plan: &Plan) -> Result<Self> {
         let json = args.log_format == LogFormat::Json;
         let filter = tracing_subscriber::EnvFilter::new("off,dzoa=info,dzoa_node=info");
         let logs = tracing_subscriber::fmt()
@@ -71,7 +65,7 @@ impl Watch {
                     Error::run(format!("--metrics {address}: {error}")).hint("is the port free?")
                 })?;
         }
-        let rounds = config.algorithm.admm.rounds;
+        let rounds = plan.rounds();
         let seeded = config.run.seed.is_some();
         Ok(Self {
             json,
@@ -85,12 +79,10 @@ impl Watch {
             evidence: args.state.join("refused.jsonl"),
             written: 0,
             known: HashSet::new(),
-            config: match &config.privacy.mechanism {
-                Mechanism::Intrinsic { epsilon, delta, .. } => Claimed::Nominal(*epsilon, *delta),
-                Mechanism::Output { target, .. } | Mechanism::Scalar { target, .. } if !seeded => {
-                    Claimed::Exact(target.delta)
-                }
-                _ => Claimed::None,
+            // Whoever knows the seed can subtract the noise: nothing is claimed then.
+            claimed: match plan.claimed() {
+                Claimed::Exact { .. } if seeded => Claimed::Nothing,
+                claimed => claimed,
             },
         })
     }
@@ -189,11 +181,13 @@ impl Watch {
 
     /// Epsilon spent by this run and the claim that goes with it.
     fn spent(&self, node: &Node, rounds: u64) -> Option<(f64, &'static str)> {
-        match self.config {
-            Claimed::Nominal(epsilon, delta) if rounds > 0 => {
-                Some((calibrate::theorem2_epsilon(epsilon, delta, rounds), "nominal, no guarantee"))
+        match self.claimed {
+            Claimed::Nominal { .. } if rounds > 0 => {
+                Some((self.claimed.spent(rounds, [])?, "nominal, no guarantee"))
             }
-            Claimed::Exact(delta) => Some((node.agent().ledger().epsilon(delta), "exact")),
+            Claimed::Exact { budget, .. } => {
+                Some((node.agent().ledger().epsilon(budget.delta), "exact"))
+            }
             _ => None,
         }
     }
@@ -213,8 +207,8 @@ impl Watch {
                 .set(peer.waited.as_secs_f64());
         }
         // A nominal figure has a name of its own: it must not be taken for a guarantee.
-        let name = match self.config {
-            Claimed::Exact(_) => "dzoa_epsilon_spent",
+        let name = match self.claimed {
+            Claimed::Exact { .. } => "dzoa_epsilon_spent",
             _ => "dzoa_epsilon_nominal",
         };
         if let Some(epsilon) = epsilon {

@@ -1,20 +1,19 @@
 //! Tuning and running one contender.
 
-use super::contender::{Contender, Sizes};
-use crate::agents;
-use crate::config::{Config, Source};
-use crate::error::{Error, Result};
-use crate::inner::inner_loops;
-use crate::instance::Instances;
+use super::contender::Contender;
 use crate::interrupt;
 use crate::progress::Progress;
+use crate::refusal::refused;
 use dzoa::baselines::Needs;
+use dzoa::plan::{Algorithm, Auto, Circumstances, Data, Plan, RunSpec, Total, rules};
 use dzoa::prelude::*;
-use dzoa::privacy::{EarlierRuns, Facts, Statement};
-use dzoa::problem::loss::Targets;
+use dzoa::privacy::calibrate::Schedule;
+use dzoa::privacy::{Budget, EarlierRuns};
 use dzoa::reference::Optimum;
-use dzoa::simulate::Costs;
-use dzoa::trace::mean;
+use dzoa::run::Costs;
+use dzoa::run::evaluate::{NormalisedError, accuracy, mean, quantile};
+use dzoa::tuning::{Setting, Sizes};
+use dzoa_table::{Error, Instances, Result};
 use rayon::prelude::*;
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -66,6 +65,15 @@ pub struct Outcome {
     pub seconds: f64,
 }
 
+/// One run and what was found out about it.
+struct Ran {
+    outcome: Outcome,
+    needs: Needs,
+    /// The largest exact epsilon over the agents.
+    spent: Option<f64>,
+    rounds: u64,
+}
+
 /// A contender at one epsilon, tuned and run.
 pub struct Entry {
     pub contender: Contender,
@@ -75,7 +83,7 @@ pub struct Entry {
     /// The chosen settings.
     pub settings: Vec<String>,
     /// Every setting tried, with its median error over the tuning draws.
-    pub tuning: Vec<(Vec<String>, Option<f64>)>,
+    pub tuning: Vec<(Setting, Option<f64>)>,
     pub rounds: u64,
     pub needs: Needs,
     pub outcomes: Vec<Outcome>,
@@ -85,12 +93,14 @@ pub struct Entry {
 
 /// Everything that the contenders share.
 pub struct Contest<'a> {
-    pub source: &'a Source,
+    /// What the config asks for.
+    pub base: &'a RunSpec,
+    /// Rows that one person may have.
+    pub rows_per_person: usize,
     pub instances: &'a Instances,
     pub delta: f64,
     pub tuning: &'a [Draw],
     pub reported: &'a [Draw],
-    pub sizes: Sizes,
     pub progress: &'a Progress,
 }
 
@@ -100,25 +110,29 @@ impl Contest<'_> {
         (12 * tuning + reported) as u64
     }
 
-    /// The config of a contender with some settings.
-    fn config(&self, contender: &Contender, epsilon: f64, settings: &[String]) -> Result<Config> {
-        let mut edits = vec![
-            format!("algorithm.name={}", contender.algorithm),
-            "algorithm.options={}".into(),
-            format!("privacy.mechanism={}", contender.mechanism),
-        ];
-        if contender.is_private() {
-            edits.push(format!("privacy.total_epsilon={epsilon}"));
-            edits.push(format!("privacy.delta={}", self.delta));
+    /// What the tuning grids are scaled by at a budget: public numbers of the first draw.
+    fn sizes(&self, epsilon: f64) -> Sizes {
+        let problem = &self.reported[0].problem;
+        let samples = problem.agents.iter().map(|samples| samples.count()).min().unwrap_or(1);
+        Sizes {
+            agents: problem.agents.len(),
+            weight: match problem.scale {
+                Scale::Mean => 1.0,
+                Scale::Sum => samples as f64,
+            },
+            smoothness: problem.loss.smoothness().unwrap_or(1.0),
+            bounded: problem.loss.lipschitz().is_some(),
+            rho: rules::output_rule(samples, epsilon).rho,
+            rounds: self.base.rounds.or(rules::PLAIN_ROUNDS),
         }
-        edits.extend(settings.iter().cloned());
-        // What another mechanism was told does not bind this one.
-        let keep = ["rows_per_person"];
-        self.source.variant(
-            ("privacy", &keep[..usize::from(contender.is_private())]),
-            &["algorithm.step"],
-            &edits,
-        )
+    }
+
+    /// What is asked of a contender with some setting.
+    fn spec(&self, contender: &Contender, total: &Total, setting: &Setting) -> Result<RunSpec> {
+        let algorithm = Algorithm::named(contender.algorithm, setting)
+            .ok_or_else(|| Error::run(format!("{} is not known", contender.algorithm)))?;
+        let mechanism = contender.mechanism(total, setting)?;
+        Ok(self.base.with_setting(algorithm, mechanism, setting))
     }
 
     /// Tunes on one set of draws, then runs on the other.
@@ -130,32 +144,35 @@ impl Contest<'_> {
             settings: Vec::new(),
             tuning: Vec::new(),
             rounds: 0,
-            needs: contender.own_needs(),
+            needs: Needs::default(),
             outcomes: Vec::new(),
             spent: None,
         };
-        let grid = contender.grid(&self.sizes, epsilon);
+        let total = Total {
+            budget: Budget { epsilon, delta: self.delta },
+            schedule: Auto::Given(Schedule::Constant),
+            rows_per_person: self.rows_per_person,
+        };
+        let grid = contender.grid(&self.sizes(epsilon), &total)?;
         let mut refusal = None;
         let tried: Vec<Result<Option<f64>>> = grid
             .par_iter()
-            .map(|settings| {
-                let mut settings = settings.clone();
-                if (contender.algorithm, contender.mechanism) == ("d-zoa", "output") {
-                    // Either way the release lies within tau of the same point: tune with the short way.
-                    settings.extend(
-                        ["algorithm.inner_steps=1", "algorithm.directions=1"].map(String::from),
-                    );
+            .map(|setting| {
+                let mut spec = self.spec(contender, &total, setting)?;
+                if spec.mechanism.certifies() {
+                    // Either way the release lies within tau of the same point: tune with the
+                    // short way.
+                    (spec.inner_steps, spec.directions) = (Auto::Given(1), Auto::Given(1));
                 }
-                let config = self.config(contender, epsilon, &settings)?;
                 let errors: Vec<f64> = self
                     .tuning
                     .par_iter()
-                    .map(|draw| self.run(&config, draw).map(|(outcome, ..)| outcome.error))
+                    .map(|draw| Ok(self.run(&spec, draw)?.outcome.error))
                     .collect::<Result<_>>()?;
                 Ok(Some(quantile(&errors, 0.5)))
             })
             .collect();
-        for (settings, error) in grid.iter().zip(tried) {
+        for (setting, error) in grid.iter().zip(tried) {
             let error = match error {
                 Ok(error) => error,
                 Err(error) if interrupt::asked() => return Err(error),
@@ -164,25 +181,24 @@ impl Contest<'_> {
                     None
                 }
             };
-            entry.tuning.push((settings.clone(), error));
+            entry.tuning.push((setting.clone(), error));
         }
         let best = entry
             .tuning
             .iter()
-            .filter_map(|(settings, error)| Some((settings, (*error)?)))
+            .filter_map(|(setting, error)| Some((setting, (*error)?)))
             .min_by(|a, b| a.1.total_cmp(&b.1));
-        let Some((settings, _)) = best else {
+        let Some((setting, _)) = best else {
             entry.refused = refusal;
             (0..self.reported.len()).for_each(|_| self.progress.tick());
             return Ok(entry);
         };
-        entry.settings = settings.clone();
-        let config = self.config(contender, epsilon, &entry.settings)?;
-        entry.rounds = config.algorithm.admm.rounds;
+        let spec = self.spec(contender, &total, setting)?;
+        entry.settings = setting.parts();
         // One after the other, so that seconds are those of a run that has the machine to itself.
         for draw in self.reported {
-            let (outcome, needs, spent) = self.run(&config, draw)?;
-            entry.needs = needs.unwrap_or(entry.needs);
+            let Ran { outcome, needs, spent, rounds } = self.run(&spec, draw)?;
+            (entry.needs, entry.rounds) = (needs, rounds);
             entry.spent = match (entry.spent, spent) {
                 (Some(a), Some(b)) => Some(a.max(b)),
                 (a, b) => a.or(b),
@@ -192,16 +208,14 @@ impl Contest<'_> {
         Ok(entry)
     }
 
-    fn run(&self, config: &Config, draw: &Draw) -> Result<(Outcome, Option<Needs>, Option<f64>)> {
+    fn run(&self, spec: &RunSpec, draw: &Draw) -> Result<Ran> {
         let graph = &self.instances.graph;
         let Draw { problem, optimum, streams } = draw;
-        let inner = inner_loops(config, problem, graph, optimum.as_ref())?;
-        let promises = agents::promises(config, problem, graph)?;
-        let mut fleet =
-            agents::build(config, problem, graph, &inner, (&promises, Vec::new()), streams)?;
-        let needs = fleet.lockstep().map(|lockstep| lockstep.needs());
+        let plan = Plan::new(spec, &Data::Rows(problem.clone()), graph).map_err(refused)?;
+        let mut simulation = plan.simulation(Vec::new(), streams).map_err(refused)?;
+        let needs = plan.needs().map_err(refused)?;
         let started = Instant::now();
-        let status = fleet.run(&mut |_: &RoundView<'_>| match interrupt::asked() {
+        let status = simulation.run(&mut |_: &RoundView<'_>| match interrupt::asked() {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         });
@@ -210,27 +224,24 @@ impl Contest<'_> {
             return Err(Error::run("stopped by Ctrl-C; an unfinished comparison compares nothing"));
         }
         self.progress.tick();
-        let estimates: Vec<Vec<f64>> = (0..fleet.len()).map(|k| fleet.estimate(k)).collect();
+        let estimates: Vec<Vec<f64>> =
+            (0..simulation.len()).map(|k| simulation.estimate(k)).collect();
         let finished = status == Status::Finished;
         let model = mean(&estimates);
         let gap = optimum.as_ref().map(|optimum| problem.value(&model) - optimum.objective);
-        let error = optimum.as_ref().and_then(|optimum| normalised_error(&estimates, optimum));
-        let spent = config.privacy.mechanism.target().and_then(|target| {
-            let stated = |k: usize| {
-                let planned = promises[k].planned(config.algorithm.admm.rounds);
-                let facts = Facts {
-                    ledger: fleet.ledger(k),
-                    run: fleet.run_id(k),
-                    planned: &planned,
-                    delta: target.delta,
-                    earlier_runs: EarlierRuns::NotCounted,
-                    void: Vec::new(),
-                    rests_on: Vec::new(),
-                };
-                Statement::new(&facts).epsilon_exact
+        let known = optimum.as_ref().and_then(|known| NormalisedError::new(&known.coefficients));
+        let error = known.map(|error| error.by_coordinate(&estimates));
+        let stated = |k: usize| {
+            let circumstances = Circumstances {
+                ledger: simulation.ledger(k),
+                run: simulation.run_id(k),
+                earlier_runs: EarlierRuns::NotCounted,
+                void: Vec::new(),
+                rests_on: Vec::new(),
             };
-            (0..fleet.len()).filter_map(stated).reduce(f64::max)
-        });
+            plan.statement(k, circumstances).epsilon_exact
+        };
+        let spent = (0..simulation.len()).filter_map(stated).reduce(f64::max);
         let known = |value: Option<f64>| {
             value.filter(|v| finished && v.is_finite()).unwrap_or(f64::INFINITY)
         };
@@ -239,46 +250,9 @@ impl Contest<'_> {
             error: known(error.or(gap)),
             gap: known(gap),
             accuracy: accuracy(problem, &model),
-            costs: fleet.costs(),
+            costs: simulation.costs(),
             seconds,
         };
-        Ok((outcome, needs, spent))
+        Ok(Ran { outcome, needs, spent, rounds: plan.rounds() })
     }
-}
-
-/// `sum_k ||estimate_k - beta^c||^2/||beta^c||^2`
-pub fn normalised_error(estimates: &[Vec<f64>], optimum: &Optimum) -> Option<f64> {
-    let known = &optimum.coefficients;
-    let scale: f64 = known.iter().map(|b| b * b).sum();
-    let sum: f64 = estimates
-        .iter()
-        .flat_map(|estimate| estimate.iter().zip(known).map(|(a, b)| (a - b) * (a - b)))
-        .sum();
-    (scale > 0.0).then_some(sum / scale)
-}
-
-/// The share of all agents' rows on the right side, for classifiers. A row of zeros, as the loader
-/// keeps for one without a target, has no side.
-pub fn accuracy(problem: &Problem, b: &[f64]) -> Option<f64> {
-    if problem.loss.targets() != Targets::Signs {
-        return None;
-    }
-    let (mut right, mut rows) = (0, 0);
-    for samples in &problem.agents {
-        for i in (0..samples.count()).filter(|&i| samples.rows.norm_squared(i) > 0.0) {
-            rows += 1;
-            right += usize::from((samples.rows.dot(i, b) > 0.0) == (samples.targets[i] > 0.0));
-        }
-    }
-    (rows > 0).then(|| right as f64 / rows as f64)
-}
-
-/// A quantile of a sample, interpolated; infinite values come last.
-pub fn quantile(values: &[f64], share: f64) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let Some(last) = sorted.len().checked_sub(1) else { return f64::NAN };
-    let place = share * last as f64;
-    let (low, high) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
-    if low == high { low } else { low + (high - low) * (place - place.floor()) }
 }

@@ -5,17 +5,16 @@ mod contest;
 mod pareto;
 mod table;
 
-pub use contest::{accuracy, normalised_error};
-
 use crate::args::CompareArgs;
-use crate::config::Source;
-use crate::error::{Error, Result};
-use crate::instance::Instances;
+use crate::config::Config;
 use crate::progress::Progress;
-use crate::report::comparison::Comparison;
-use crate::{chart, files, interrupt, report};
-use contender::{Contender, Sizes};
+use crate::terminal;
+use crate::{files, interrupt};
+use contender::Contender;
 use contest::{Contest, Draw};
+use dzoa::plan::Claimed;
+use dzoa_report::{Comparison, comparison_html, csv_field, described, png, to_json, write_file};
+use dzoa_table::{Error, Instances, Result};
 use std::fmt::Write as _;
 
 /// Tuning draws are numbered from here: never those that are reported.
@@ -27,13 +26,12 @@ const SETTINGS: usize = 12;
 
 /// Tunes, runs and compares.
 pub fn compare(args: &CompareArgs) -> Result<()> {
-    let source = Source::load(args.common.config.as_deref(), &args.common.sets)?;
-    let base = source.config()?;
+    let base = Config::load(args.common.config.as_deref(), &args.common.sets)?;
     let contenders = Contender::parse_list(&args.algorithms)?;
     let mut epsilons = args.epsilon.clone();
     epsilons.sort_by(f64::total_cmp);
     epsilons.dedup();
-    let delta = args.delta.or(base.privacy.mechanism.delta()).unwrap_or(DEFAULT_DELTA);
+    let delta = args.delta.or(base.spec.mechanism.claimed().delta()).unwrap_or(DEFAULT_DELTA);
     let name = format!("{}-compare", base.name);
     let out = files::output_directory(args.common.out.as_deref(), &name)?;
     if out.join("comparison.json").exists() {
@@ -44,7 +42,7 @@ pub fn compare(args: &CompareArgs) -> Result<()> {
     let seed = base.run.seed.unwrap_or(1);
     let streams = dzoa::streams::Streams::from_seed(seed);
     let pool = base.thread_pool()?;
-    let instances = Instances::prepare(&base, &streams)?;
+    let instances = Instances::prepare(&base.instances(), &streams)?;
     interrupt::listen();
 
     let trials = args.trials;
@@ -64,14 +62,16 @@ pub fn compare(args: &CompareArgs) -> Result<()> {
         return Err(Error::run("the problem has no reference optimum to measure errors against")
             .hint("choose a loss and a regulariser that the reference solver knows"));
     }
-    let problem = &reported[0].problem;
     let contest = Contest {
-        source: &source,
+        base: &base.spec,
+        rows_per_person: match base.spec.mechanism.claimed() {
+            Claimed::Exact { rows_per_person, .. } => rows_per_person,
+            Claimed::Nothing | Claimed::Nominal { .. } => 1,
+        },
         instances: &instances,
         delta,
         tuning: &tuning,
         reported: &reported,
-        sizes: Sizes::of(problem, base.algorithm.admm.rounds),
         progress: &progress,
     };
     let mut rows = Vec::new();
@@ -84,7 +84,7 @@ pub fn compare(args: &CompareArgs) -> Result<()> {
             let entry = pool.install(|| contest.enter(contender, epsilon))?;
             for (settings, error) in &entry.tuning {
                 let error = error.map_or("refused".into(), |error| error.to_string());
-                let settings = files::csv_field(&settings.join("; "));
+                let settings = csv_field(&settings.to_string());
                 let _ = writeln!(tuned, "{epsilon},{},{settings},{error}", contender.label);
             }
             rows.push(table::row(&entry));
@@ -108,22 +108,22 @@ pub fn compare(args: &CompareArgs) -> Result<()> {
         rows,
         config: base.given.clone(),
     };
-    let write = |name: &str, text: &str| files::write_file(&out, name, text);
+    let write = |name: &str, text: &str| write_file(&out, name, text);
     write("comparison.csv", &table::csv(&comparison.rows))?;
     write("comparison.md", &table::markdown(&comparison))?;
     write("tuning.csv", &tuned)?;
     if let Some(svg) = pareto::svg(&comparison.pareto) {
-        let svg = chart::described(&svg, &comparison.verdict);
+        let svg = described(&svg, &comparison.verdict);
         write("pareto.svg", &svg)?;
-        files::write_file(&out, "pareto.png", chart::png::encode(&svg)?)?;
+        write_file(&out, "pareto.png", png(&svg)?)?;
     }
-    write("report.html", &report::comparison_html(&comparison)?)?;
+    write("report.html", &comparison_html(&comparison)?)?;
     // Last, so that a directory with it is a whole comparison.
-    write("comparison.json", &files::json(&comparison)?)?;
+    write("comparison.json", &to_json(&comparison)?)?;
     if args.common.json {
-        super::print_json(&comparison)
+        terminal::print_json(&comparison)
     } else {
-        super::print(&format!(
+        terminal::print(&format!(
             "{}\n  files in {}: report.html, comparison.json, comparison.csv, comparison.md, pareto.svg, pareto.png, tuning.csv\n",
             table::text(&comparison),
             out.display()

@@ -1,8 +1,6 @@
 //! The Pareto plot of a comparison, for print.
 
-use crate::chart::{Chart, Curve, Panel, Style};
-use crate::commands::reproduce::ERROR;
-use crate::report::comparison::ParetoPoint;
+use dzoa_report::{Chart, Curve, ERROR_AXIS, Panel, ParetoPoint, Style};
 
 /// Error against total epsilon, a curve for each algorithm; nothing where nobody has a result.
 pub fn svg(points: &[ParetoPoint]) -> Option<String> {
@@ -30,7 +28,7 @@ pub fn svg(points: &[ParetoPoint]) -> Option<String> {
     let panel = Panel {
         title: "median, and 10 % to 90 % of the trials".into(),
         x_label: "exact total ε".into(),
-        y_label: ERROR.into(),
+        y_label: ERROR_AXIS.into(),
         log_x: true,
         curves,
     };

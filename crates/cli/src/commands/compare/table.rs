@@ -1,12 +1,13 @@
 //! From entries to rows, files and the verdict.
 
-use super::contest::{Entry, Outcome, quantile};
-use crate::report::comparison::{Comparison, ParetoPoint, Row};
+use super::contest::{Entry, Outcome};
 use dzoa::privacy::Claim;
+use dzoa::run::evaluate::quantile;
+use dzoa_report::{Comparison, ComparisonRow, ParetoPoint, csv_field};
 use std::fmt::Write as _;
 
 /// The row of one entry; costs are those of the first trial.
-pub fn row(entry: &Entry) -> Row {
+pub fn row(entry: &Entry) -> ComparisonRow {
     let pick = |get: fn(&Outcome) -> f64, share: f64| {
         let values: Vec<f64> = entry.outcomes.iter().map(get).collect();
         Some(quantile(&values, share)).filter(|value| value.is_finite())
@@ -14,7 +15,7 @@ pub fn row(entry: &Entry) -> Row {
     let accuracies: Vec<f64> = entry.outcomes.iter().filter_map(|o| o.accuracy).collect();
     let costs = entry.outcomes.first().map(|outcome| outcome.costs).unwrap_or_default();
     let private = entry.contender.is_private();
-    Row {
+    ComparisonRow {
         algorithm: entry.contender.label.clone(),
         epsilon: private.then_some(entry.epsilon),
         epsilon_exact: entry.spent,
@@ -47,8 +48,8 @@ fn plain(setting: &str) -> String {
 }
 
 /// The curves of those that are private and have a result.
-pub fn pareto(rows: &[Row]) -> Vec<ParetoPoint> {
-    let point = |row: &Row| {
+pub fn pareto(rows: &[ComparisonRow]) -> Vec<ParetoPoint> {
+    let point = |row: &ComparisonRow| {
         Some(ParetoPoint {
             algorithm: row.algorithm.clone(),
             epsilon: row.epsilon?,
@@ -61,12 +62,12 @@ pub fn pareto(rows: &[Row]) -> Vec<ParetoPoint> {
 }
 
 /// Private, and with a result.
-fn competes(row: &Row) -> bool {
+fn competes(row: &ComparisonRow) -> bool {
     row.claim == Claim::Exact && row.error_median.is_some()
 }
 
 /// By epsilon (those without one last), then by error (those without one last).
-pub fn sort(rows: &mut [Row]) {
+pub fn sort(rows: &mut [ComparisonRow]) {
     let key = |value: Option<f64>| value.unwrap_or(f64::INFINITY);
     rows.sort_by(|a, b| {
         key(a.epsilon)
@@ -77,18 +78,18 @@ pub fn sort(rows: &mut [Row]) {
 }
 
 /// Who wins where, computed from sorted rows.
-pub fn verdict(rows: &[Row], agents: usize) -> String {
+pub fn verdict(rows: &[ComparisonRow], agents: usize) -> String {
     let mut sentences = Vec::new();
     let mut epsilons: Vec<f64> = rows.iter().filter_map(|row| row.epsilon).collect();
     epsilons.dedup();
     for epsilon in epsilons {
-        let here: Vec<&Row> =
+        let here: Vec<&ComparisonRow> =
             rows.iter().filter(|row| row.epsilon == Some(epsilon) && competes(row)).collect();
         let Some(best) = here.first() else {
             sentences.push(format!("At epsilon {epsilon} nobody has a result."));
             continue;
         };
-        let error = |row: &Row| row.error_median.unwrap_or(f64::INFINITY);
+        let error = |row: &ComparisonRow| row.error_median.unwrap_or(f64::INFINITY);
         let mut sentence =
             format!("At epsilon {epsilon} {} errs least ({})", best.algorithm, short(error(best)));
         // The zero model's error is the number of agents.
@@ -138,7 +139,7 @@ pub fn verdict(rows: &[Row], agents: usize) -> String {
 }
 
 /// Whether the bands of two rows touch.
-fn within(better: &Row, worse: &Row) -> &'static str {
+fn within(better: &ComparisonRow, worse: &ComparisonRow) -> &'static str {
     match (better.error_high, worse.error_low) {
         (Some(high), Some(low)) if low <= high => " (their spreads overlap)",
         _ => "",
@@ -255,7 +256,7 @@ pub fn markdown(comparison: &Comparison) -> String {
 }
 
 /// The same as CSV.
-pub fn csv(rows: &[Row]) -> String {
+pub fn csv(rows: &[ComparisonRow]) -> String {
     let mut csv = String::from(
         "epsilon,algorithm,claim,error_median,error_low,error_high,objective_gap,accuracy,rounds,\
          messages,bytes,oracle_calls,seconds,needs,settings,refused\n",
@@ -280,8 +281,7 @@ pub fn csv(rows: &[Row]) -> String {
             row.settings.join("; "),
             row.refused.clone().unwrap_or_default(),
         ];
-        let fields: Vec<String> =
-            fields.iter().map(|field| crate::files::csv_field(field)).collect();
+        let fields: Vec<String> = fields.iter().map(|field| csv_field(field)).collect();
         csv.push_str(&fields.join(","));
         csv.push('\n');
     }

@@ -2,11 +2,11 @@
 
 use super::state;
 use crate::args::LaunchArgs;
-use crate::commands::agent::state::ledger_name;
-use crate::error::{Error, Result};
 use crate::interrupt;
+use crate::ledger_file::ledger_name;
 use crate::network_file::NetworkFile;
 use crate::progress::Progress;
+use dzoa_table::{Error, Result};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -45,10 +45,10 @@ impl Children {
             command.arg("--certs").arg(out.join("certs"));
             command.args(["--log-format", "json", "--stop-with-stdin"]);
             // A trial: its ledgers end with it.
-            if network.config.privacy.mechanism.planned().is_some()
+            if network.config.spec.mechanism.claimed().budget().is_some()
                 && network.config.run.seed.is_none()
             {
-                let ledger = state(out, &place.name).join(ledger_name(&network.config));
+                let ledger = state(out, &place.name).join(ledger_name(false));
                 command.arg("--ledger").arg(ledger).arg("--new-ledger");
             }
             if let Some(file) = files.get(&place.name) {

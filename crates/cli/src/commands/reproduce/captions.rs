@@ -1,7 +1,7 @@
 //! Numbers and phrases that captions share.
 
 use super::raw::Point;
-pub use crate::chart::number;
+pub use dzoa_report::number;
 
 /// What `intrinsic` and the benchmark's noise are, in every caption that shows them.
 pub const NOMINAL: &str = "Privacy is nominal throughout: no guarantee. D-ZOA's ε assumes noise that is not there, and both \

@@ -3,6 +3,10 @@
 use super::exact::{Budget, Method};
 use super::honest::{DELTA, EPSILONS, LOSSES};
 use super::trials::{Stop, Trial, in_parallel};
+use dzoa::plan::Auto;
+use dzoa::privacy::calibrate::Schedule;
+use dzoa::tuning::Setting;
+use dzoa_table::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 use std::sync::Mutex;
@@ -22,25 +26,41 @@ pub struct Choice {
     pub loss: String,
     /// Exact, total.
     pub epsilon: f64,
-    /// `algorithm = ...` of a config.
-    pub algorithm: String,
+    /// Which setting of the declared grid.
+    pub setting: usize,
     /// Mean over the tuning draws.
     pub error: f64,
 }
 
+impl Choice {
+    /// The baseline with the chosen setting.
+    pub fn method(&self) -> Result<Method> {
+        let name = TUNED.into_iter().find(|name| *name == self.name);
+        let method = name.and_then(|name| Some(baseline(name, grid(name).get(self.setting)?)));
+        method.ok_or_else(|| {
+            Error::input(format!("fig3-honest.settings.json: {} has no such setting", self.name))
+                .hint("compute the figure again, in another directory")
+        })
+    }
+}
+
 /// A baseline with these settings.
-pub fn baseline(algorithm: String) -> Method {
-    Method { algorithm, mechanism: "output", growth: 1.0 }
+fn baseline(algorithm: &'static str, setting: &Setting) -> Method {
+    let schedule = Auto::Given(Schedule::Constant);
+    Method { algorithm, mechanism: "output", schedule, setting: setting.clone() }
 }
 
 /// The settings that are tried.
-fn grid(name: &str) -> Vec<String> {
+fn grid(name: &str) -> Vec<Setting> {
     let mut settings = Vec::new();
+    let mut add = |rho: Option<f64>, rounds: u64, options: Vec<(&'static str, f64)>| {
+        settings.push(Setting { rho, rounds: Some(rounds), options, ..Setting::default() });
+    };
     match name {
         "dp-gd" => {
             for rounds in [30, 100] {
                 for step in [0.3, 1.0, 3.0, 6.0] {
-                    settings.push(format!("rounds = {rounds}, options = {{ step = {step:?} }}"));
+                    add(None, rounds, vec![("step", step)]);
                 }
             }
         }
@@ -48,9 +68,7 @@ fn grid(name: &str) -> Vec<String> {
             for rounds in [30, 100] {
                 for rho in [0.01, 0.03, 0.1] {
                     for step in [3.0, 10.0, 30.0] {
-                        settings.push(format!(
-                            "rho = {rho}, rounds = {rounds}, options = {{ step = {step:?}, decay = 0.0 }}"
-                        ));
+                        add(Some(rho), rounds, vec![("step", step), ("decay", 0.0)]);
                     }
                 }
             }
@@ -59,15 +77,13 @@ fn grid(name: &str) -> Vec<String> {
             for rounds in [30, 60] {
                 for rho in [0.01, 0.03] {
                     for decay in [0.9, 0.97] {
-                        settings.push(format!(
-                            "rho = {rho}, rounds = {rounds}, options = {{ decay = {decay} }}"
-                        ));
+                        add(Some(rho), rounds, vec![("decay", decay)]);
                     }
                 }
             }
         }
     }
-    settings.into_iter().map(|settings| format!("{{ name = \"{name}\", {settings} }}")).collect()
+    settings
 }
 
 /// Tunes every baseline for every loss and epsilon.
@@ -80,9 +96,11 @@ pub fn tune(seed: u64) -> Result<Vec<Choice>, Stop> {
         for loss in LOSSES {
             let draw = trial.exact(loss)?;
             for epsilon in EPSILONS {
-                for algorithm in TUNED.into_iter().flat_map(grid) {
-                    let budget = Budget { epsilon, delta: DELTA };
-                    found.push(draw.error(&baseline(algorithm), budget)?);
+                let budget = Budget { epsilon, delta: DELTA };
+                for name in TUNED {
+                    for setting in grid(name) {
+                        found.push(draw.error(&baseline(name, &setting), budget)?);
+                    }
                 }
             }
         }
@@ -97,12 +115,12 @@ pub fn tune(seed: u64) -> Result<Vec<Choice>, Stop> {
         for epsilon in EPSILONS {
             for name in TUNED {
                 let mut best: Option<Choice> = None;
-                for algorithm in grid(name) {
+                for setting in 0..grid(name).len() {
                     let error = mean(place);
                     place += 1;
                     if best.as_ref().is_none_or(|best| error < best.error) {
                         let (name, loss) = (name.into(), loss.into());
-                        best = Some(Choice { name, loss, epsilon, algorithm, error });
+                        best = Some(Choice { name, loss, epsilon, setting, error });
                     }
                 }
                 choices.extend(best);
@@ -117,10 +135,11 @@ pub fn csv(choices: &[Choice]) -> String {
     let mut csv = String::from(
         "algorithm,loss,epsilon_total,delta,tuning_error,tuning_trials,settings_tried,settings\n",
     );
-    for Choice { name, loss, epsilon, algorithm, error } in choices {
-        let (tried, quoted) = (grid(name).len(), algorithm.replace('"', "\"\""));
-        let _ =
-            writeln!(csv, "{name},{loss},{epsilon},{DELTA},{error},{TRIALS},{tried},\"{quoted}\"");
+    for Choice { name, loss, epsilon, setting, error } in choices {
+        let grid = grid(name);
+        let (tried, text) = (grid.len(), grid.get(*setting).map(Setting::to_string));
+        let text = text.unwrap_or_default();
+        let _ = writeln!(csv, "{name},{loss},{epsilon},{DELTA},{error},{TRIALS},{tried},{text}");
     }
     csv
 }

@@ -1,11 +1,9 @@
 //! From points to curves.
 
-use super::raw::{Key, Point};
-use crate::chart::{BLUE, Curve, RED, Style};
-use kuva::prelude::MarkerShape;
+pub use dzoa_report::ERROR_AXIS as ERROR;
 
-/// What the y axis of an error says.
-pub const ERROR: &str = "error  Σₖ‖βₖ − βᶜ‖²/‖βᶜ‖²";
+use super::raw::{Key, Point};
+use dzoa_report::{BLUE, Curve, MarkerShape, RED, Style};
 
 /// D-ZOA with the paper's mechanism, in CSV files and legends.
 pub const D_ZOA: &str = "D-ZOA";

@@ -1,13 +1,15 @@
 //! The classification problem of the figure whose privacy is exact, and any algorithm on it.
 
 use super::trials::Stop;
-use crate::agents;
 use crate::config::Config;
-use crate::error::{Error, Result};
-use crate::inner::inner_loops;
-use crate::instance::Instances;
 use crate::interrupt;
+use crate::refusal::refused;
+use dzoa::plan::{Algorithm, Auto, Data, Keys, Mechanism, Plan, RunSpec};
 use dzoa::prelude::*;
+use dzoa::privacy::calibrate::Schedule;
+use dzoa::run::evaluate::error_or_infinity;
+use dzoa::tuning::Setting;
+use dzoa_table::{Error, Instances, Result};
 use std::ops::ControlFlow;
 
 /// N_k.
@@ -31,12 +33,14 @@ pub struct Budget {
 /// How the budget is kept.
 #[derive(Clone, Debug)]
 pub struct Method {
-    /// `algorithm = ...` of a config, as an inline table.
-    pub algorithm: String,
+    /// `algorithm.name`
+    pub algorithm: &'static str,
     /// `privacy.mechanism`
     pub mechanism: &'static str,
-    /// Each round's share of the budget over that of the one before.
-    pub growth: f64,
+    /// How the budget is spread over the rounds.
+    pub schedule: Auto<Schedule>,
+    /// What is not left to the public rules.
+    pub setting: Setting,
 }
 
 /// Rows and their optimum.
@@ -48,16 +52,31 @@ pub struct ExactDraw {
     loss: &'static str,
 }
 
-fn config(loss: &str, method: &Method, Budget { epsilon, delta }: Budget) -> Result<Config> {
-    let Method { algorithm, mechanism, growth } = method;
+impl Method {
+    fn spec(&self, Budget { epsilon, delta }: Budget) -> Result<RunSpec> {
+        let keys = Keys {
+            total_epsilon: Some(epsilon),
+            delta: Some(delta),
+            schedule: Some(self.schedule),
+            ..Keys::default()
+        };
+        let mechanism = Mechanism::from_keys(self.mechanism, &keys)
+            .map_err(|error| Error::run(error.to_string()))?;
+        let algorithm = Algorithm::named(self.algorithm, &self.setting)
+            .ok_or_else(|| Error::run(format!("{} is not known", self.algorithm)))?;
+        let blank = RunSpec::new(algorithm.clone(), mechanism.clone());
+        Ok(blank.with_setting(algorithm, mechanism, &self.setting))
+    }
+}
+
+/// The problem as a config; what is asked of it comes from a [`Method`].
+fn config(loss: &str) -> Result<Config> {
     let text = format!(
         "problem = {{ loss = \"{loss}\", regularizer = \"l1\", eta = {ETA} }}\n\
          network = {{ topology = \"paper\" }}\n\
-         data = {{ synthetic = {{ agents = {AGENTS}, samples = {SAMPLES}, features = {FEATURES}, signal = 2.0, \
-         normalize_columns = false }} }}\n\
-         algorithm = {algorithm}\n\
-         privacy = {{ mechanism = \"{mechanism}\", total_epsilon = {epsilon:?}, delta = {delta:?}, \
-         schedule = {{ growth = {growth:?} }} }}\n"
+         data = {{ synthetic = {{ agents = {AGENTS}, samples = {SAMPLES}, features = {FEATURES}, \
+         signal = 2.0, normalize_columns = false }} }}\n\
+         algorithm = {{ rho = 1.0, rounds = 1 }}\nprivacy = {{ mechanism = \"none\" }}\n"
     );
     Config::from_text(&text, "fig3-honest (built in)")
 }
@@ -65,13 +84,8 @@ fn config(loss: &str, method: &Method, Budget { epsilon, delta }: Budget) -> Res
 impl ExactDraw {
     /// Draws the data of one trial.
     pub fn new(loss: &'static str, streams: &Streams) -> Result<Self> {
-        let any = Method {
-            algorithm: "{ name = \"dp-gd\", rounds = 1 }".into(),
-            mechanism: "output",
-            growth: 1.0,
-        };
-        let config = config(loss, &any, Budget { epsilon: 1.0, delta: 1e-5 })?;
-        let instances = Instances::prepare(&config, streams)?;
+        let config = config(loss)?;
+        let instances = Instances::prepare(&config.instances(), streams)?;
         let problem = instances.problem(streams);
         let optimum = reference::optimum(&problem)
             .map_err(|error| Error::run(format!("{loss}: {error}")))?
@@ -81,33 +95,25 @@ impl ExactDraw {
 
     /// The paper's metric of what the agents report in the end.
     pub fn error(&self, method: &Method, budget: Budget) -> Result<f64, Stop> {
-        let mut config = config(self.loss, method, budget)?;
-        agents::apply_public_rule(&mut config, &self.instances);
-        let (problem, graph) = (&self.problem, &self.instances.graph);
-        let inner = inner_loops(&config, problem, graph, None)?;
-        let promises = agents::promises(&config, problem, graph)?;
-        let charged = (promises.as_slice(), Vec::new());
-        let mut fleet = agents::build(&config, problem, graph, &inner, charged, &self.streams)?;
+        let spec = method.spec(budget)?;
+        let data = Data::Rows(self.problem.clone());
+        let plan = Plan::new(&spec, &data, &self.instances.graph).map_err(refused)?;
+        let mut fleet = plan.simulation(Vec::new(), &self.streams).map_err(refused)?;
         let status = fleet.run(&mut |_: &RoundView<'_>| match interrupt::asked() {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         });
         match status {
             _ if interrupt::asked() => Err(Stop::Interrupted),
-            Status::Finished => Ok(self.distance((0..fleet.len()).map(|k| fleet.estimate(k)))),
+            Status::Finished => {
+                let estimates = (0..fleet.len()).map(|k| fleet.estimate(k));
+                Ok(error_or_infinity(&self.optimum, estimates))
+            }
             Status::NonFinite { .. } => Ok(f64::INFINITY),
             failed => {
                 let Method { algorithm, .. } = method;
                 Err(Error::run(format!("{algorithm} on {}: {failed:?}", self.loss)).into())
             }
         }
-    }
-
-    fn distance(&self, estimates: impl Iterator<Item = Vec<f64>>) -> f64 {
-        let scale: f64 = self.optimum.iter().map(|b| b * b).sum();
-        let of =
-            |b: Vec<f64>| b.iter().zip(&self.optimum).map(|(b, c)| (b - c) * (b - c)).sum::<f64>();
-        let error = estimates.map(of).sum::<f64>() / scale;
-        if error.is_finite() { error } else { f64::INFINITY }
     }
 }

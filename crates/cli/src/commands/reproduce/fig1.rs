@@ -2,11 +2,11 @@
 
 use super::raw::{Measurement, Point};
 use super::trials::{Stop, Trial};
-use super::{Drawing, Figure, paper};
-use crate::chart::{BLACK, BLUE};
-use crate::error::Result;
-use crate::instance::Instances;
+use super::{Drawing, Figure};
+use crate::config::Config;
 use dzoa::prelude::*;
+use dzoa_report::{BLACK, BLUE};
+use dzoa_table::{Instances, Result};
 use std::fmt::Write as _;
 
 /// The paper's graph, drawn from the config that all its figures use.
@@ -35,8 +35,8 @@ impl Figure for Fig1 {
 
     fn draw(&self, _points: &[Point], _trials: u64) -> Result<Drawing> {
         let streams = Streams::from_seed(0);
-        let graph =
-            Instances::prepare(&paper::config((0.15, 1e-3), paper::ROUNDS)?, &streams)?.graph;
+        let config = Config::load(None, &[])?;
+        let graph = Instances::prepare(&config.instances(), &streams)?.graph;
         let names = graph.names();
         let mut csv = String::from("figure,from,to\n");
         for (a, b) in graph.edges() {

@@ -7,8 +7,8 @@ use super::raw::{Key, Measurement, Point};
 use super::trials::{Stop, Trial};
 use super::tuning::{self, Tuned};
 use super::{Drawing, Figure};
-use crate::chart::{Chart, Panel};
-use crate::error::Result;
+use dzoa_report::{Chart, Panel};
+use dzoa_table::Result;
 
 const EPSILONS: [f64; 2] = [0.15, 0.95];
 /// Of panels a and b.

@@ -7,9 +7,9 @@ use super::raw::{Key, Measurement, Point};
 use super::trials::{Stop, Trial};
 use super::tuning::{self, Tuned};
 use super::{Drawing, Figure};
-use crate::chart::{Chart, Curve, Panel};
-use crate::error::Result;
 use dzoa::privacy::calibrate::theorem2_epsilon;
+use dzoa_report::{Chart, Curve, Panel};
+use dzoa_table::Result;
 
 /// Of a round, along panel a.
 const EPSILONS: [f64; 7] = [0.05, 0.1, 0.15, 0.25, 0.4, 0.6, 0.95];

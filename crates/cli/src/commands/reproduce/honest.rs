@@ -7,9 +7,10 @@ use super::exact::{AGENTS, Budget, ETA, FEATURES, Method, SAMPLES};
 use super::raw::{Key, Measurement, Point};
 use super::trials::{Stop, Trial};
 use super::{Drawing, Figure};
-use crate::chart::{Chart, Panel, Style};
-use crate::error::{Error, Result};
-use dzoa::mechanism::output_rule;
+use dzoa::plan::Auto;
+use dzoa::tuning::Setting;
+use dzoa_report::{Chart, Panel, Style};
+use dzoa_table::{Error, Result};
 
 /// Losses with c1 = 1 on rows in the unit ball.
 pub const LOSSES: [&str; 2] = ["logistic", "hinge"];
@@ -34,18 +35,15 @@ pub struct Honest {
 
 impl Honest {
     fn method(&self, name: &str, loss: &str, epsilon: f64) -> Result<Method> {
-        let rule = "rho = \"auto\", rounds = \"auto\"";
+        let by_rule = |algorithm, mechanism| Method {
+            algorithm,
+            mechanism,
+            schedule: Auto::Auto,
+            setting: Setting::default(),
+        };
         Ok(match name {
-            "D-ZOA output" => Method {
-                algorithm: format!("{{ name = \"admm\", {rule} }}"),
-                mechanism: "output",
-                growth: output_rule(SAMPLES, epsilon).growth,
-            },
-            "D-ZOA scalar" => Method {
-                algorithm: format!("{{ name = \"d-zoa\", {rule} }}"),
-                mechanism: "scalar",
-                growth: 1.0,
-            },
+            "D-ZOA output" => by_rule("admm", "output"),
+            "D-ZOA scalar" => by_rule("d-zoa", "scalar"),
             name => {
                 let is = |c: &&Choice| c.name == name && c.loss == loss && c.epsilon == epsilon;
                 let choice = self.tuned.iter().find(is).ok_or_else(|| {
@@ -54,7 +52,7 @@ impl Honest {
                     ))
                     .hint("compute the figure again, in another directory")
                 })?;
-                contest::baseline(choice.algorithm.clone())
+                choice.method()?
             }
         })
     }

@@ -3,7 +3,8 @@
 use super::store::Store;
 use super::{Figure, figures, publish};
 use crate::args::{FigureName, MergeArgs};
-use crate::error::{Error, Result};
+use crate::terminal;
+use dzoa_table::{Error, Result};
 use std::path::{Path, PathBuf};
 
 /// Joins the trials of every figure in the shards and draws it.
@@ -43,7 +44,7 @@ pub fn merge(args: &MergeArgs) -> Result<()> {
         text.push_str(&publish(&args.out, &**figure, store)?);
         store.write(&args.out)?;
     }
-    crate::commands::print(&text)
+    terminal::print(&text)
 }
 
 /// One figure's trials from all directories, complete.

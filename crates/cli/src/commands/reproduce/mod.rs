@@ -21,15 +21,14 @@ mod store;
 mod trials;
 mod tuning;
 
-pub use curves::ERROR;
 pub use merge::merge;
 
 use crate::args::{FigureName, ReproduceArgs};
-use crate::chart;
-use crate::error::{Error, Result};
-use crate::files::write_file;
 use crate::interrupt;
 use crate::progress::Progress;
+use crate::terminal;
+use dzoa_report::{described, png, write_file};
+use dzoa_table::{Error, Result};
 use raw::{Measurement, Point};
 use std::path::{Path, PathBuf};
 use store::{Settings, Store};
@@ -166,7 +165,7 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<()> {
             ),
         });
     }
-    super::print(&text)?;
+    terminal::print(&text)?;
     match outcome {
         Ok(()) => Ok(()),
         Err(Stop::Failed(error)) => Err(error),
@@ -184,14 +183,14 @@ fn publish(out: &Path, figure: &dyn Figure, store: &Store) -> Result<String> {
     let name = figure.name();
     let points = store.raw.points();
     let drawing = figure.draw(&points, trials)?;
-    let svg = chart::described(&drawing.svg, &drawing.caption.replace(['*', '`'], ""));
+    let svg = described(&drawing.svg, &drawing.caption.replace(['*', '`'], ""));
     if trials > 0 {
         write_file(out, &format!("{name}.csv"), raw::summary_csv(figure.columns(), &points))?;
     }
     for (further, content) in &drawing.further {
         write_file(out, further, content)?;
     }
-    write_file(out, &format!("{name}.png"), chart::png::encode(&svg)?)?;
+    write_file(out, &format!("{name}.png"), png(&svg)?)?;
     write_file(out, &format!("{name}.md"), format!("{}\n", drawing.caption))?;
     write_file(out, &format!("{name}.svg"), &svg)?;
     let files = format!("{name}.svg, {name}.png, {name}.csv, {name}.md");

@@ -5,10 +5,9 @@ use super::curves::curve;
 use super::raw::{Key, Measurement, Point};
 use super::trials::{Stop, Trial};
 use super::{Drawing, Figure};
-use crate::chart::{BLACK, BLUE, Chart, Panel, Style};
-use crate::error::Result;
-use crate::inner::REPLICATES;
-use kuva::prelude::MarkerShape;
+use dzoa::plan::REPLICATES;
+use dzoa_report::{BLACK, BLUE, Chart, MarkerShape, Panel, Style};
+use dzoa_table::Result;
 
 const EPSILONS: [f64; 2] = [0.15, 0.95];
 const DELTA: f64 = 1e-3;

@@ -6,13 +6,12 @@ use super::paper::Draw;
 use super::raw::{Key, Measurement, Point};
 use super::trials::{Stop, Trial};
 use super::{Drawing, Figure};
-use crate::chart::{BLACK, BLUE, Chart, Curve, GREEN, Panel, RED, Style};
-use crate::error::{Error, Result};
 use dzoa::prelude::*;
 use dzoa::privacy::calibrate::{lemma3_sensitivity, theorem1_sigma};
+use dzoa::run::evaluate::mean;
 use dzoa::theory::{Theorem3Inputs, theorem3_bound};
-use dzoa::trace::mean;
-use kuva::prelude::MarkerShape;
+use dzoa_report::{BLACK, BLUE, Chart, Curve, GREEN, MarkerShape, Panel, RED, Style};
+use dzoa_table::{Error, Result};
 
 const EPSILON: f64 = 0.15;
 const DELTA: f64 = 1e-3;
@@ -162,7 +161,7 @@ impl Rows<'_> {
     }
 
     fn round(&mut self, view: &RoundView<'_>) {
-        let fleet = view.fleet;
+        let fleet = view.simulation;
         self.sums.resize_with(fleet.len(), || vec![0.0; self.draw.problem.dim()]);
         for (k, sum) in self.sums.iter_mut().enumerate() {
             sum.iter_mut().zip(fleet.release(k)).for_each(|(sum, b)| *sum += b);
@@ -185,7 +184,7 @@ impl Rows<'_> {
 
 /// Theorem 3's bound and its noise floor at each of [`ROUNDS`], with the largest sigma_k of Theorem 1.
 fn theory(draw: &Draw) -> Result<Vec<(f64, f64)>> {
-    let rho = super::paper::config((EPSILON, DELTA), 1)?.algorithm.admm.rho;
+    let rho = dzoa::plan::rules::PAPER_RHO;
     let sigmas = draw.problem.agents.iter().enumerate().map(|(k, samples)| {
         let neighbourhood = draw.graph.neighbourhood(k, true);
         let sensitivity = lemma3_sensitivity(1.0, rho, neighbourhood, samples.count());

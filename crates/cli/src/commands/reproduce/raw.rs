@@ -1,7 +1,7 @@
 //! Raw values of trials, and what is computed from them.
 
-use crate::error::{Error, Result};
-use crate::files::csv_number;
+use dzoa_report::csv_number;
+use dzoa_table::{Error, Result};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -158,7 +158,7 @@ impl Raw {
             }
             let number = |i: usize| -> Result<f64> {
                 let value: f64 = record[i].parse().map_err(|_| {
-                    wrong(line, &format!("{} is no number", crate::error::shown(&record[i])))
+                    wrong(line, &format!("{} is no number", dzoa_table::shown(&record[i])))
                 })?;
                 if value.is_nan() { Err(wrong(line, "holds a NaN")) } else { Ok(value) }
             };

@@ -3,8 +3,8 @@
 use super::Figure;
 use super::raw::Raw;
 use super::trials::Stop;
-use crate::error::{Error, Result};
-use crate::files::{json, write_file};
+use dzoa_report::{to_json, write_file};
+use dzoa_table::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -129,6 +129,6 @@ impl Store {
     pub fn write(&self, out: &Path) -> Result<()> {
         let name = &self.settings.figure;
         write_file(out, &format!("{name}.trials.csv"), self.raw.to_csv(self.columns))?;
-        write_file(out, &format!("{name}.settings.json"), &json(&self.settings)?)
+        write_file(out, &format!("{name}.settings.json"), &to_json(&self.settings)?)
     }
 }

@@ -4,10 +4,10 @@
 use super::captions::number;
 use super::paper::{Draw, Pair, ROUNDS};
 use super::trials::{Stop, Trial, in_parallel};
-use crate::error::Error;
 use crate::interrupt;
-use dzoa::baselines::{Spec, dp_admm};
+use dzoa::baselines::{DpAdmm, DpAdmmSettings};
 use dzoa::privacy::Event;
+use dzoa_table::Error;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 use std::sync::Mutex;
@@ -89,8 +89,9 @@ fn tune_pair(draws: &[&Draw], (epsilon, delta): Pair) -> Result<Tuned, Stop> {
 fn errors(draw: &Draw, tuned: &Tuned) -> Result<Vec<f64>, Stop> {
     let Tuned { epsilon, delta, rho, a, p, .. } = *tuned;
     let nominal = Some((epsilon, delta));
-    let settings = dp_admm::Settings { rho, step: a, decay: p, clip: None, nominal };
-    draw.errors_of(Spec::DpAdmm(settings), Event::Nominal { epsilon, delta })
+    let settings = DpAdmmSettings { rho, step: a, decay: p, clip: None, nominal };
+    let built = DpAdmm::new(settings, &draw.problem);
+    draw.errors_of(Box::new(built), Event::Nominal { epsilon, delta })
 }
 
 /// The same with the settings that were chosen for a pair.

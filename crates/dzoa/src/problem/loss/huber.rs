@@ -1,6 +1,7 @@
 use super::{Epigraph, Loss};
 
-/// Huber's loss with the factor 1/2: `r^2/2` up to `delta`, `delta |r| - delta^2/2` beyond. c1 = delta.
+/// Huber's loss with the factor 1/2: `r^2/2` up to `delta`, `delta |r| - delta^2/2` beyond. c1 =
+/// delta.
 #[derive(Clone, Copy, Debug)]
 pub struct Huber {
     /// Where the parabola turns into a line.

@@ -1,5 +1,5 @@
 use super::{Batch, Epigraph, Loss, Sample, Targets};
-use crate::kernels::{LANES, Terms, add_terms, elementary, lanes, vectorized};
+use crate::kernels::{LANES, Summands, add_terms, elementary, lanes, vectorized};
 use std::sync::LazyLock;
 
 /// `log(1 + exp(-y z))` with targets -1 and +1: logistic regression. c1 = 1.
@@ -16,7 +16,7 @@ fn softplus(v: f64) -> f64 {
     v.max(0.0) + (-v.abs()).exp().ln_1p()
 }
 
-/// The same without branches, to a few units in the last place.
+/// [`softplus`] without branches, to a few units in the last place.
 #[inline(always)]
 fn fast_softplus(v: f64) -> f64 {
     larger(v, 0.0) + elementary::ln_1p(elementary::exp(-v.abs()))
@@ -41,10 +41,13 @@ const SHORT_STEP: f64 = 1.0 / 64.0;
 /// Shifts that leave exponentials within the range of numbers.
 const LONGEST_SHIFT: f64 = 100.0;
 
-/// The differences for short steps, from the derivatives at the middle of each. With `h = -y step` and
-/// `q = 1/(1 + exp(y z))` there,
+/// The differences for short steps, from the derivatives at the middle of each. With `h = -y step`
+/// and `q = 1/(1 + exp(y z))` there,
 ///
-/// `loss(z + step/2) - loss(z - step/2) = h q [1 + (1 - q)(1 - 2 q) h^2 (1/24 + (1 - 12 q (1 - q)) h^2/1920 + ...)]`,
+/// ```text
+/// loss(z + step/2) - loss(z - step/2)
+///     = h q [1 + (1 - q)(1 - 2 q) h^2 (1/24 + (1 - 12 q (1 - q)) h^2/1920 + ...)]
+/// ```
 ///
 /// and what follows is below 5e-17 of it.
 struct Midpoints<'a> {
@@ -52,7 +55,7 @@ struct Midpoints<'a> {
     count: usize,
 }
 
-impl Terms for Midpoints<'_> {
+impl Summands for Midpoints<'_> {
     // In three stages: in one, each number would wait for the whole chain of those before it.
     #[inline(always)]
     fn add<const W: usize>(&self, i: usize, j: usize, sums: &mut [f64; W]) {
@@ -79,15 +82,17 @@ impl Terms for Midpoints<'_> {
     }
 }
 
-/// The same for shifts that are short, too, and predictions that are not far out. All directions share the prediction of a
-/// row, so that `-y q` along them is one polynomial for each row, from a table: nothing but products and sums is left to do.
+/// The differences for short steps where shifts are short, too, and predictions not far out. All
+/// directions share the prediction of a row, so that `-y q` along them is one polynomial for each
+/// row, from a table: nothing but products and sums is left to do.
 struct Series<'a, const N: usize, const BEND: bool> {
     batch: &'a Batch<'a>,
     count: usize,
     slopes: &'a Slopes<N>,
 }
 
-/// Polynomials with N coefficients for the slope `-y q(z)`, around the middles of cells: of each for y = -1, then for y = 1.
+/// Polynomials with N coefficients for the slope `-y q(z)`, around the middles of cells: of each
+/// for y = -1, then for y = 1.
 struct Slopes<const N: usize>(Vec<[f64; N]>);
 
 /// Cells from one whole number to the next.
@@ -98,7 +103,8 @@ const EDGE: f64 = 16.0;
 const BENT_STEP: f64 = 5e-4;
 /// Steps without one.
 const STRAIGHT_STEP: f64 = 7e-8;
-/// How far from the middle of a cell the polynomials go that are within 6e-17 of the slope, with 10 and with 14 coefficients.
+/// How far from the middle of a cell the polynomials go that are within 6e-17 of the slope, with 10
+/// and with 14 coefficients.
 const NEAR: f64 = 0.15;
 const FAR: f64 = 0.40;
 
@@ -119,18 +125,24 @@ impl<const N: usize> Slopes<N> {
         Self((0..=last).flat_map(pair).collect())
     }
 
-    /// `q(z + shift)` as Taylor's series up to a power beyond which nothing counts, whose last terms are then spread over the
-    /// others by Chebyshev's polynomials: of all with the same first coefficient, T_n stays nearest to zero within the reach.
+    /// `q(z + shift)` as Taylor's series up to a power beyond which nothing counts, whose last
+    /// terms are then spread over the others by Chebyshev's polynomials: of all with the same first
+    /// coefficient, T_n stays nearest to zero within the reach.
     fn around(z: f64, reach: f64) -> [f64; N] {
         let mut taylor = vec![1.0 / (1.0 + elementary::exp(z))];
         for k in 0..N + N / 3 {
-            // q' = -q (1 - q), term by term.
+            // q' = q^2 - q, term by term: the product of the series with itself has the coefficient
+            // sum_i t_i t_(k-i), and (k + 1) t_(k+1) is that of the derivative.
             let square: f64 = taylor.iter().zip(taylor.iter().rev()).map(|(a, b)| a * b).sum();
             taylor.push((square - taylor[k]) / (k + 1) as f64);
         }
+        // From the highest power down: subtract t_n reach^n/2^(n-1) T_n(shift/reach). Its first term
+        // is t_n shift^n, so that this power vanishes, and the polynomial moves by no more than the
+        // size of what is subtracted.
         for n in (N..taylor.len()).rev() {
             let mut factor = taylor[n];
             for j in 0..n / 2 {
+                // From one coefficient of T_n to the next, two powers below.
                 let (falling, rising) = ((n - 2 * j) * (n - 2 * j - 1), 4 * (j + 1) * (n - j - 1));
                 factor *= -(falling as f64) / rising as f64 * reach * reach;
                 taylor[n - 2 * j - 2] -= factor;
@@ -155,23 +167,26 @@ fn middle(cell: usize) -> f64 {
     cell as f64 / CELLS - EDGE
 }
 
-impl<const N: usize, const BEND: bool> Terms for Series<'_, N, BEND> {
+impl<const N: usize, const BEND: bool> Summands for Series<'_, N, BEND> {
     #[inline(always)]
     fn add<const W: usize>(&self, i: usize, j: usize, sums: &mut [f64; W]) {
         let Batch { u1, u2, .. } = *self.batch;
         let Sample { fitted, target: y, first, second } = self.batch.sample(i, self.count);
         let (first, second): ([f64; W], [f64; W]) = (lanes(first, j), lanes(second, j));
+        // The nearest middle of a cell; the prediction's distance from it is part of every shift.
         let cell = (fitted + EDGE).mul_add(CELLS, 0.5) as usize;
         let offset = fitted - middle(cell);
         let coefficients = &self.slopes.0[2 * cell + usize::from(y > 0.0)];
         let cubic = u2 * u2 / 24.0;
         for lane in 0..W {
             let shift = (0.5 * u2).mul_add(second[lane], u1.mul_add(first[lane], offset));
+            // Horner's rule at the middle of the step.
             let mut slope = coefficients[N - 1];
             for k in (0..N - 1).rev() {
                 slope = slope.mul_add(shift, coefficients[k]);
             }
             if BEND {
+                // The first bend of `Midpoints`, with q = -y slope.
                 let (rest, twice) = (y.mul_add(slope, 1.0), (2.0 * y).mul_add(slope, 1.0));
                 let bend = rest * twice * (second[lane] * second[lane]);
                 slope *= bend.mul_add(cubic, 1.0);
@@ -181,8 +196,9 @@ impl<const N: usize, const BEND: bool> Terms for Series<'_, N, BEND> {
     }
 }
 
-/// `sigmoid(-v)` at the margin v of the prox, which solves `v - kappa sigmoid(-v) = target`. Newton's method inside a bracket,
-/// with a bisection wherever it leaves that or does not halve the residual (it can cycle).
+/// `sigmoid(-v)` at the margin v of the prox, which solves `v - kappa sigmoid(-v) = target`.
+/// Newton's method inside a bracket, with a bisection wherever it leaves that or does not halve the
+/// residual (it can cycle).
 fn prox_slope(target: f64, kappa: f64, start: f64) -> f64 {
     let (mut low, mut high) = (target, target + kappa);
     let mut v = start.max(low).min(high);
@@ -196,8 +212,8 @@ fn prox_slope(target: f64, kappa: f64, start: f64) -> f64 {
             low = v;
         }
         let newton = v - excess / (1.0 + kappa * p * (1.0 - p));
-        // The next step is at most half the square of this one long (the second derivative is at most the first), and
-        // the sigmoid changes by less than that of itself.
+        // The next step is at most half the square of this one long (the second derivative is at
+        // most the first), and the sigmoid changes by less than that of itself.
         let step = newton - v;
         if step * step <= f64::EPSILON || step.abs() <= f64::EPSILON * v.abs() {
             v = newton.max(low).min(high);
@@ -246,8 +262,8 @@ impl Loss for Logistic {
             // A step this long cancels nothing, and its exponential could overflow.
             return softplus(-margin - change) - softplus(-margin);
         }
-        // From the end where the loss is smaller: seen from the other one, it would fall by a factor near zero, whose
-        // digits are gone.
+        // From the end where the loss is smaller: seen from the other one, it would fall by a
+        // factor near zero, whose digits are gone.
         let rise = (sigmoid(-larger(margin, margin + change)) * change.abs().exp_m1()).ln_1p();
         if change > 0.0 { -rise } else { rise }
     }
@@ -313,7 +329,8 @@ impl Loss for Logistic {
 
     fn fenchel_gap(&self, z: f64, a: f64, y: f64) -> f64 {
         // The relative entropy of two coins: p ln(p/s) + (1-p) ln((1-p)/(1-s)). Near each other the
-        // quotients go through ln_1p; far apart their logarithms are subtracted, which no underflow spoils.
+        // quotients go through ln_1p; far apart their logarithms are subtracted, which no underflow
+        // spoils.
         let p = (-y * a).clamp(0.0, 1.0);
         let (s, not_s) = (sigmoid(-y * z), sigmoid(y * z));
         // From the end that is nearer: at the other one the digits of the difference are gone.

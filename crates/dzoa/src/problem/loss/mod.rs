@@ -17,7 +17,7 @@ pub use logistic::Logistic;
 pub use pinball::Pinball;
 pub use squared::Squared;
 
-use crate::kernels::{LANES, Terms, add_terms, lanes, vectorized};
+use crate::kernels::{LANES, Summands, add_terms, lanes, vectorized};
 use std::fmt;
 
 /// Which targets a loss understands.
@@ -76,7 +76,7 @@ pub trait Loss: Send + Sync + fmt::Debug {
 
     /// A bound on the slope, valid for every prediction and target; `None` where there is none. The
     /// gradient of a sample is the slope times its row: a sensitivity needs
-    /// [`crate::mechanism::c1`], which asks for the bound on the rows, too.
+    /// [`crate::guarantee::c1`], which asks for the bound on the rows, too.
     fn lipschitz(&self) -> Option<f64>;
 
     /// The targets it understands.
@@ -87,14 +87,14 @@ pub trait Loss: Send + Sync + fmt::Debug {
     /// The dual step of the exact solver: the slope at `prox_{kappa loss}(w)`, for `kappa > 0`.
     fn dual_prox(&self, w: f64, kappa: f64, y: f64) -> f64;
 
-    /// The same for `w = z + kappa a` with the slope `a` of the last step: where little has changed since, it is near, and
-    /// a loss that has to search can start there.
+    /// [`dual_prox`](Self::dual_prox) at `w = z + kappa a`, with the slope `a` of the last step: where
+    /// little has changed since, it is near, and a loss that has to search can start there.
     fn next_dual(&self, z: f64, a: f64, kappa: f64, y: f64) -> f64 {
         self.dual_prox(z + kappa * a, kappa, y)
     }
 
-    /// `loss(z) + loss*(a) - a z >= 0` for a slope `a`, without cancellation: zero exactly where `a`
-    /// is a subgradient at `z`.
+    /// `loss(z) + loss*(a) - a z >= 0` for a slope `a`, without cancellation: zero exactly where
+    /// `a` is a subgradient at `z`.
     fn fenchel_gap(&self, z: f64, a: f64, y: f64) -> f64;
 
     /// How the reference solver models the loss at this target; `None` if it cannot.
@@ -102,9 +102,9 @@ pub trait Loss: Send + Sync + fmt::Debug {
         None
     }
 
-    /// `out[j] = sum_i loss(z_i + u1 x_i'nu1_j + u2 x_i'nu2_j) - loss(z_i + u1 x_i'nu1_j)`: the inner loop's
-    /// whole work on the samples. One dynamic call, then loops that the compiler sees through; `difference` should
-    /// be marked `#[inline(always)]` and have no branches.
+    /// `out[j] = sum_i loss(z_i + u1 x_i'nu1_j + u2 x_i'nu2_j) - loss(z_i + u1 x_i'nu1_j)`: the
+    /// inner loop's whole work on the samples. One dynamic call, then loops that the compiler sees
+    /// through; `difference` should be marked `#[inline(always)]` and have no branches.
     fn differences(&self, batch: &Batch<'_>, out: &mut [f64]) {
         vectorized(
             #[inline(always)]
@@ -150,7 +150,7 @@ struct Differences<'a, D> {
     difference: D,
 }
 
-impl<D: Fn(f64, f64, f64) -> f64> Terms for Differences<'_, D> {
+impl<D: Fn(f64, f64, f64) -> f64> Summands for Differences<'_, D> {
     #[inline(always)]
     fn add<const W: usize>(&self, i: usize, j: usize, sums: &mut [f64; W]) {
         let Batch { u1, u2, .. } = *self.batch;
@@ -189,7 +189,8 @@ impl Batch<'_> {
         self.fitted.iter().fold(true, |within, z| within & (z.abs() <= edge))
     }
 
-    /// The longest shift `u1 x'nu1` and the longest step `u2 x'nu2` of any sample along any of J directions.
+    /// The longest shift `u1 x'nu1` and the longest step `u2 x'nu2` of any sample along any of J
+    /// directions.
     #[inline(always)]
     fn longest(&self, count: usize) -> (f64, f64) {
         let longest = |from: usize| match count {

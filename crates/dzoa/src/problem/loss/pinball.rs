@@ -1,7 +1,7 @@
 use super::{Epigraph, Loss, absolute_difference};
 
-/// The quantile loss: `q (y - z)` where the prediction is too low, `(1 - q) (z - y)` where it is too
-/// high. c1 = max(q, 1 - q).
+/// The quantile loss: `q (y - z)` where the prediction is too low, `(1 - q) (z - y)` where it is
+/// too high. c1 = max(q, 1 - q).
 #[derive(Clone, Copy, Debug)]
 pub struct Pinball {
     /// The quantile q, strictly between 0 and 1.

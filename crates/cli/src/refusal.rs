@@ -1,0 +1,85 @@
+//! What is said when there is no plan: the one place that adds the way out.
+
+use dzoa::baselines::Broken;
+use dzoa::guarantee::NoGuarantee;
+use dzoa::plan::{Decider, Refused};
+use dzoa_table::Error;
+
+/// Why there is no plan, and what to do about it.
+pub fn refused(refused: Refused) -> Error {
+    match &refused {
+        Refused::NoGuarantee { decider: Decider::Mechanism(name), error } => {
+            Error::input(format!("`privacy.mechanism` is `{name}`, but {error}"))
+                .hint(guarantee_hint(name, error))
+        }
+        Refused::NoGuarantee { decider: Decider::Algorithm(name), error } => {
+            Error::input(format!("`algorithm.name` is `{name}`, but {error}"))
+                .hint(own_noise_hint(name, error))
+        }
+        Refused::Broken { broken, clips } => {
+            Error::input(format!("`algorithm.name`: {broken}")).hint(broken_hint(broken, *clips))
+        }
+        Refused::Failed { .. } => Error::run(refused.to_string())
+            .hint("try the program by hand: docs/black-box.md shows what it is sent"),
+        Refused::PerAgent { .. } => Error::input(refused.to_string())
+            .hint("give one number for all agents, or one for each"),
+        Refused::NoOptimum => Error::input(refused.to_string()).hint("give a public bound, or 0"),
+        Refused::Build(_) | Refused::Empty { .. } => {
+            Error::input(refused.to_string()).hint("every agent needs rows and a neighbourhood")
+        }
+        Refused::Arranged
+        | Refused::NoCertificate
+        | Refused::NotPerSample
+        | Refused::NotCounted
+        | Refused::Samples { .. }
+        | Refused::NeedsRows(_)
+        | Refused::Unmeasured => Error::input(refused.to_string())
+            .hint("docs/black-box.md says what programs can be asked for"),
+    }
+}
+
+fn guarantee_hint(mechanism: &str, error: &NoGuarantee) -> &'static str {
+    match error {
+        NoGuarantee::BudgetTooSmall { .. } if mechanism == "scalar" => {
+            "raise privacy.total_epsilon, or take fewer rounds and inner steps"
+        }
+        NoGuarantee::NoLipschitz(_) => {
+            "for regression use loss = \"huber\" or \"absolute\"; or the mechanism `scalar`, which clips"
+        }
+        NoGuarantee::UnboundedRows(_) => {
+            "set schema.rows_to_unit_ball = true: the loss's c1 holds for rows of norm at most 1"
+        }
+        NoGuarantee::Tolerance { .. } => "raise privacy.tolerance, or algorithm.rho",
+        NoGuarantee::Steps { .. } => "raise algorithm.options.ridge",
+        NoGuarantee::Hessian { .. } => {
+            "raise algorithm.rho or privacy.total_epsilon, or take fewer rounds"
+        }
+        NoGuarantee::NotSmooth(_) => "use loss = \"logistic\" or \"huber\"",
+        NoGuarantee::BudgetTooSmall { .. } => "raise privacy.total_epsilon, or take fewer rounds",
+    }
+}
+
+/// For an algorithm with noise of its own.
+fn own_noise_hint(algorithm: &str, error: &NoGuarantee) -> &'static str {
+    match error {
+        NoGuarantee::BudgetTooSmall { .. } if algorithm == "objective-perturbation" => {
+            "raise algorithm.options.ridge, or privacy.total_epsilon"
+        }
+        NoGuarantee::Tolerance { .. } => "raise algorithm.options.ridge",
+        NoGuarantee::BudgetTooSmall { .. } => {
+            "raise privacy.total_epsilon or algorithm.rho, or take fewer rounds"
+        }
+        other => guarantee_hint(algorithm, other),
+    }
+}
+
+fn broken_hint(broken: &Broken, clips: bool) -> &'static str {
+    match broken {
+        Broken::Kinks { .. } => "use loss = \"logistic\" or \"huber\"",
+        Broken::RegularizerKinks { .. } | Broken::NotStronglyConvex { .. } => {
+            "use regularizer = \"l2\" with eta above 0"
+        }
+        Broken::NoBound { .. } if clips => "clip per-sample gradients: set algorithm.options.clip",
+        Broken::NoBound { .. } => "for regression use loss = \"huber\"",
+    }
+}

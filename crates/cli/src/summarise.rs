@@ -1,0 +1,217 @@
+//! From trials to the summary of a run.
+
+use crate::config::Config;
+use crate::trial::Trial;
+use dzoa::baselines::Needs;
+use dzoa::plan::{Circumstances, Noise, Plan, REPLICATES};
+use dzoa::prelude::*;
+use dzoa::privacy::{EarlierRuns, Ledger, RunId, Statement, gaussian};
+use dzoa::reference::Certificate;
+use dzoa::run::evaluate::mean;
+use dzoa_report::{NOT_TO_BE_SHARED, PrivacyEntry, Summary};
+use dzoa_table::{Instances, Schema};
+
+/// The summary of a run.
+pub fn summarise(
+    config: &Config,
+    instances: &Instances,
+    trials: &[Trial],
+    earlier_runs: EarlierRuns,
+) -> Summary {
+    let graph = &instances.graph;
+    let first = &trials[0];
+    let plan = first.plan.as_ref().expect("the first trial keeps its plan");
+    let failed = trials.iter().find(|trial| trial.status != Status::Finished);
+    let optima: Option<Vec<f64>> =
+        trials.iter().map(|trial| Some(trial.optimum.as_ref()?.objective)).collect();
+    let curve = ErrorCurve::over(trials);
+    Summary {
+        sharing: NOT_TO_BE_SHARED.into(),
+        name: config.name.clone(),
+        status: failed.map_or(&Status::Finished, |trial| &trial.status).word().into(),
+        algorithm: config.spec.algorithm.name().into(),
+        mechanism: config.spec.mechanism.name().into(),
+        loss: config.problem.loss.name().into(),
+        agent_names: graph.names().to_vec(),
+        agents: graph.len(),
+        edges: graph.edges().collect(),
+        features: instances.columns.len(),
+        rounds: plan.rounds(),
+        rounds_done: trials.iter().map(|trial| trial.rounds_done).min().unwrap_or(0),
+        trials: trials.len(),
+        seed: config.run.seed,
+        seeded: config.run.seed.is_some(),
+        error_rounds: curve.rounds,
+        error: curve.mean,
+        error_low: curve.low,
+        error_high: curve.high,
+        final_error: final_error(trials),
+        final_errors: trials.iter().map(|trial| trial.final_error.and_then(finite)).collect(),
+        accuracies: trials.iter().filter_map(|trial| trial.accuracy).collect(),
+        objective: average(trials.iter().map(|trial| trial.objective).collect()),
+        optimum: optima.and_then(average),
+        optimum_stationarity: worst(trials, |certificate| Some(certificate.stationarity)),
+        optimum_gap: worst(trials, |certificate| certificate.duality_gap),
+        consensus: consensus(&first.estimates),
+        coefficients: first.estimates.clone(),
+        columns: instances.columns.clone(),
+        oracle_calls: trials.iter().map(|trial| trial.costs.oracle_calls).sum(),
+        messages: trials.iter().map(|trial| trial.costs.messages).sum(),
+        bytes: trials.iter().map(|trial| trial.costs.bytes).sum(),
+        step_raised: trials.iter().any(|trial| trial.step_raised),
+        moved_inside: trials.iter().map(|trial| trial.moved_inside).sum(),
+        seconds: trials.iter().map(|trial| trial.elapsed.as_secs_f64()).sum(),
+        // Of the first trial, whose ledgers are shown.
+        privacy: (0..graph.len())
+            .map(|k| privacy_entry(config, &About::of(first, k, earlier_runs)))
+            .collect(),
+        config: config.given.clone(),
+    }
+}
+
+/// The paper's metric in the rounds that every trial recorded: mean, smallest and largest.
+struct ErrorCurve {
+    rounds: Vec<u64>,
+    mean: Vec<Option<f64>>,
+    low: Vec<Option<f64>>,
+    high: Vec<Option<f64>>,
+}
+
+impl ErrorCurve {
+    fn over(trials: &[Trial]) -> Self {
+        let errors: Vec<&[(u64, f64)]> = trials.iter().map(|trial| &*trial.errors).collect();
+        let shortest = errors.iter().map(|errors| errors.len()).min().unwrap_or(0);
+        let column = |i: usize| errors.iter().map(move |errors| errors[i].1);
+        let all = 0..shortest;
+        Self {
+            rounds: errors[0].iter().take(shortest).map(|(round, _)| *round).collect(),
+            mean: all.clone().map(|i| average(column(i).collect())).collect(),
+            low: all.clone().map(|i| finite(column(i).fold(f64::INFINITY, f64::min))).collect(),
+            high: all.map(|i| finite(column(i).fold(0.0, f64::max))).collect(),
+        }
+    }
+}
+
+fn finite(value: f64) -> Option<f64> {
+    value.is_finite().then_some(value)
+}
+
+fn average(values: Vec<f64>) -> Option<f64> {
+    finite(values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// The largest violation over the trials; nothing where a trial has no optimum or no such number.
+fn worst(trials: &[Trial], violation: fn(&Certificate) -> Option<f64>) -> Option<f64> {
+    let all: Option<Vec<f64>> =
+        trials.iter().map(|trial| violation(&trial.optimum.as_ref()?.certificate)).collect();
+    finite(all?.into_iter().fold(0.0, f64::max))
+}
+
+/// The largest distance of an agent from the mean of the agents.
+fn consensus(estimates: &[Vec<f64>]) -> Option<f64> {
+    let centre = mean(estimates);
+    let distances = estimates.iter().map(|estimate| {
+        estimate.iter().zip(&centre).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt()
+    });
+    finite(distances.fold(0.0, f64::max))
+}
+
+/// What a privacy entry is about.
+pub struct About<'a> {
+    /// What was decided.
+    pub plan: &'a Plan,
+    /// The agent.
+    pub k: usize,
+    /// The measured noise, if it was measured.
+    pub noise: Option<&'a Noise>,
+    /// What was charged to the rows.
+    pub ledger: &'a Ledger,
+    /// The run.
+    pub run: RunId,
+    /// Whether the ledger outlives it.
+    pub earlier_runs: EarlierRuns,
+    /// What the algorithm takes.
+    pub needs: Needs,
+}
+
+impl<'a> About<'a> {
+    /// Agent `k` of a trial. Only a finished first trial has its noise measured.
+    fn of(trial: &'a Trial, k: usize, earlier_runs: EarlierRuns) -> Self {
+        Self {
+            plan: trial.plan.as_ref().expect("the first trial keeps its plan"),
+            k,
+            noise: trial.noise.get(k),
+            ledger: &trial.ledgers[k],
+            run: trial.runs[k],
+            earlier_runs,
+            needs: trial.needs,
+        }
+    }
+}
+
+/// What may be said about one agent's privacy, however its run ended, and what is known about its
+/// noise.
+pub fn privacy_entry(config: &Config, about: &About<'_>) -> PrivacyEntry {
+    let &About { plan, k, noise, ledger, run, earlier_runs, needs } = about;
+    let Some(delta) = plan.claimed().delta() else { return Statement::none().into() };
+    let (void, rests_on) = (void(config), rests_on(config, plan, needs));
+    let circumstances = Circumstances { ledger, run, earlier_runs, void, rests_on };
+    let mut entry = PrivacyEntry::from(plan.statement(k, circumstances));
+    if plan.uses_c1() {
+        let bounded = config.schema.as_ref().is_none_or(Schema::rows_in_unit_ball);
+        entry.c1 = Some(plan.data().assumed_c1());
+        entry.c1_holds = Some(plan.data().knows_c1() && bounded);
+    }
+    if plan.claimed().budget().is_some() {
+        let charges = &plan.at(k).charges;
+        let sensitivity = Some(charges.sensitivity);
+        return PrivacyEntry { sigma_assumed: charges.sigma(), sensitivity, ..entry };
+    }
+    let measured = noise.and_then(|noise| noise.measured);
+    PrivacyEntry {
+        sigma_assumed: noise.map(|noise| noise.assumed),
+        sigma_measured: measured,
+        sigma_measured_how: measured.map(|_| {
+            format!(
+                "{REPLICATES} repetitions of the inner loop at the inputs after the last round of \
+                 the first trial"
+            )
+        }),
+        epsilon_if_measured_noise_were_gaussian: noise.zip(measured).map(|(noise, sigma)| {
+            let mu = (plan.rounds() as f64).sqrt() * noise.sensitivity / sigma;
+            gaussian::epsilon(delta, mu)
+        }),
+        sensitivity: noise.map(|noise| noise.sensitivity),
+        ..entry
+    }
+}
+
+/// What takes a guarantee away.
+fn void(config: &Config) -> Vec<String> {
+    // Whoever knows the seed can subtract the noise; and several trials on the same rows release as
+    // often.
+    let repeated = config.run.trials > 1 && config.schema.is_some();
+    let reasons = [(config.run.seed.is_some(), Statement::SEEDED), (repeated, Statement::REPEATED)];
+    reasons.iter().filter(|(given, _)| *given).map(|(_, why)| (*why).into()).collect()
+}
+
+/// What an exact guarantee rests on here.
+fn rests_on(config: &Config, plan: &Plan, needs: Needs) -> Vec<String> {
+    let exact = plan.claimed().budget().is_some();
+    let drops = config.schema.as_ref().is_some_and(Schema::drops_rows);
+    let reasons =
+        [(drops, Statement::ROWS_DROPPED), (needs.trusted_solver, Statement::TRUSTED_SOLVER)];
+    reasons.iter().filter(|(given, _)| exact && *given).map(|(_, what)| (*what).into()).collect()
+}
+
+/// Mean over trials; nothing if a trial has none.
+fn final_error(trials: &[Trial]) -> Option<f64> {
+    let errors: Option<Vec<f64>> =
+        trials.iter().map(|trial| trial.final_error.filter(|error| error.is_finite())).collect();
+    let errors = errors.filter(|_| trials.iter().all(|trial| is_done(&trial.status)))?;
+    Some(errors.iter().sum::<f64>() / errors.len() as f64)
+}
+
+fn is_done(status: &Status) -> bool {
+    matches!(status, Status::Finished | Status::Stopped { .. })
+}

@@ -1,0 +1,7 @@
+//! The network: who talks to whom.
+
+mod graph;
+mod topology;
+
+pub use graph::{Graph, GraphError};
+pub use topology::Topology;

@@ -1,0 +1,235 @@
+//! What is minimised over: rows under a known loss, or black boxes that only give values.
+
+use super::Refused;
+use super::rules::{self, BOX_LOOP, BOX_RHO, CURVATURE_DIRECTIONS};
+use super::spec::RunSpec;
+use super::steps::{bounded_curvature, typical_curvature};
+use crate::network::Graph;
+use crate::primal::ZerothOrder;
+use crate::problem::regularizer::{Penalty, Regularizer};
+use crate::problem::{BlackBox, LocalObjective, Objective, PerSample, Problem};
+use crate::run::BuildError;
+use crate::streams::{Purpose, Streams};
+use std::sync::Arc;
+
+/// All agents' data terms.
+#[derive(Clone, Debug)]
+pub enum Data {
+    /// Rows under a known loss.
+    Rows(Problem),
+    /// Functions that are known by their values only.
+    Boxes(Boxes),
+}
+
+/// Black boxes, one per agent, and what is publicly known of them.
+#[derive(Clone, Debug)]
+pub struct Boxes {
+    /// One per agent.
+    pub boxes: Vec<Arc<BlackBox>>,
+    /// R.
+    pub regularizer: Regularizer,
+    /// eta.
+    pub eta: f64,
+    /// Samples of every agent, where a claim needs numbers that the boxes do not know.
+    pub samples: Option<Vec<usize>>,
+    /// A public bound on the curvature of each data term, for steps under a guarantee.
+    pub curvature: f64,
+    /// The constant of Lemma 3, assumed.
+    pub c1: f64,
+    /// What [`Boxes::measured`] found.
+    pub measured: Option<Measured>,
+}
+
+/// The curvature of every box around zero, made by [`Boxes::measured`] only.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measured {
+    curvatures: Vec<f64>,
+    rho: f64,
+}
+
+impl Boxes {
+    /// Boxes without a regulariser, of which nothing else is known.
+    pub fn new(boxes: Vec<Arc<BlackBox>>) -> Self {
+        Self {
+            boxes,
+            regularizer: Regularizer::None,
+            eta: 0.0,
+            samples: None,
+            curvature: 1.0,
+            c1: 1.0,
+            measured: None,
+        }
+    }
+
+    /// Asks every box for its curvature where a step or rho is to be chosen from it: without
+    /// protection only, since a measured number is a release.
+    pub fn measured(
+        mut self,
+        spec: &RunSpec,
+        graph: &Graph,
+        streams: &Streams,
+    ) -> Result<Self, Refused> {
+        if self.boxes.len() != graph.len() {
+            let (data, graph) = (self.boxes.len(), graph.len());
+            return Err(BuildError::Count { data, graph }.into());
+        }
+        if !spec.mechanism.measures_curvature() || !spec.step.is_auto() {
+            return Ok(self);
+        }
+        let u1 = spec.smoothing.or(BOX_LOOP.smoothing);
+        let measure = |(known, name): (&Arc<BlackBox>, &String)| {
+            let mut rng = streams.rng(Purpose::Curvature, name, 0);
+            let zero = vec![0.0; known.dim()];
+            known
+                .measure_curvature(&zero, u1, CURVATURE_DIRECTIONS, &mut rng)
+                .map_err(|failure| Refused::Failed { agent: name.clone(), failure })
+        };
+        let curvatures: Vec<f64> =
+            self.boxes.iter().zip(graph.names()).map(measure).collect::<Result<_, _>>()?;
+        let near = |k: usize| graph.neighbourhood(k, spec.self_loop);
+        let neighbourhoods: Vec<usize> = (0..graph.len()).map(near).collect();
+        let rho = rules::box_rho(&curvatures, &neighbourhoods);
+        self.measured = Some(Measured { curvatures, rho });
+        Ok(self)
+    }
+
+    /// `eta R`, the whole regulariser or one agent's share of it.
+    pub fn penalty(&self, weight: f64) -> Penalty {
+        let penalized = self.boxes.first().map_or(0, |known| known.dim());
+        Penalty { regularizer: self.regularizer.clone(), weight, penalized }
+    }
+
+    /// rho without protection: from the measured curvatures, or a constant where there are none.
+    pub(super) fn rho(&self) -> f64 {
+        self.measured.as_ref().map_or(BOX_RHO, |measured| measured.rho)
+    }
+
+    /// Whether the penalty has kinks.
+    pub(super) fn has_kinks(&self) -> bool {
+        self.regularizer.separable().is_none_or(|(l1, _)| l1 > 0.0)
+    }
+
+    /// Whether every box gives one value per sample.
+    pub(super) fn are_per_sample(&self) -> bool {
+        self.boxes.iter().all(|known| known.is_per_sample())
+    }
+}
+
+impl Data {
+    /// K.
+    pub fn agents(&self) -> usize {
+        match self {
+            Self::Rows(problem) => problem.agents.len(),
+            Self::Boxes(boxes) => boxes.boxes.len(),
+        }
+    }
+
+    /// P.
+    pub fn dim(&self) -> usize {
+        match self {
+            Self::Rows(problem) => problem.dim(),
+            Self::Boxes(boxes) => boxes.boxes.first().map_or(0, |known| known.dim()),
+        }
+    }
+
+    /// `N_k`, as far as it is known.
+    pub fn samples(&self, k: usize) -> usize {
+        match self {
+            Self::Rows(problem) => problem.agents[k].count(),
+            // What a box counts itself comes first: a guarantee rests on it.
+            Self::Boxes(boxes) => match &boxes.samples {
+                Some(samples) if !boxes.boxes[k].is_per_sample() => samples[k],
+                _ => boxes.boxes[k].samples(),
+            },
+        }
+    }
+
+    /// The rows of the smallest agent: what public rules go by.
+    pub fn smallest(&self) -> usize {
+        (0..self.agents()).map(|k| self.samples(k)).min().unwrap_or(1)
+    }
+
+    /// The name of the loss.
+    pub fn loss(&self) -> &'static str {
+        match self {
+            Self::Rows(problem) => problem.loss.name(),
+            Self::Boxes(_) => "external",
+        }
+    }
+
+    /// `f_k`
+    pub fn objective(&self, k: usize) -> LocalObjective {
+        match self {
+            Self::Rows(problem) => problem.local(k),
+            Self::Boxes(boxes) => LocalObjective {
+                data: boxes.boxes[k].clone(),
+                penalty: boxes.penalty(boxes.eta / boxes.boxes.len() as f64),
+            },
+        }
+    }
+
+    /// The data term of agent k, sample by sample.
+    pub(super) fn per_sample(&self, k: usize) -> Arc<dyn PerSample> {
+        match self {
+            Self::Rows(problem) => Arc::new(problem.risk(k)),
+            Self::Boxes(boxes) => boxes.boxes[k].clone(),
+        }
+    }
+
+    /// c1 for Lemma 3. The paper takes 1 for the squared loss, which has none.
+    pub fn assumed_c1(&self) -> f64 {
+        match self {
+            Self::Rows(problem) => problem.loss.lipschitz().unwrap_or(1.0),
+            Self::Boxes(boxes) => boxes.c1,
+        }
+    }
+
+    /// Whether c1 is a bound on the loss's slope, and not only assumed.
+    pub fn knows_c1(&self) -> bool {
+        matches!(self, Self::Rows(problem) if problem.loss.lipschitz().is_some())
+    }
+
+    /// A bound on the curvature of agent k's data term, or what was measured of it.
+    pub(super) fn curvature(&self, k: usize, inner: &ZerothOrder) -> Result<f64, Refused> {
+        match self {
+            Self::Rows(problem) => Ok(bounded_curvature(problem, k, inner)),
+            Self::Boxes(boxes) => {
+                let measured = boxes.measured.as_ref().ok_or(Refused::Unmeasured)?;
+                Ok(measured.curvatures[k])
+            }
+        }
+    }
+
+    /// What the curvature of agent k's data term is like, from public numbers.
+    pub(super) fn typical_curvature(&self, k: usize) -> f64 {
+        match self {
+            Self::Rows(problem) => typical_curvature(problem, k),
+            Self::Boxes(boxes) => boxes.curvature,
+        }
+    }
+
+    /// What of it matters to who protects it.
+    pub fn kind(&self) -> DataKind {
+        match self {
+            Self::Rows(_) => DataKind::Rows,
+            Self::Boxes(boxes) => DataKind::Boxes {
+                per_sample: boxes.are_per_sample(),
+                counted: boxes.samples.is_some(),
+            },
+        }
+    }
+}
+
+/// What of the data matters to who protects it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DataKind {
+    /// Rows under a known loss.
+    Rows,
+    /// Black boxes.
+    Boxes {
+        /// One value per sample instead of one in all.
+        per_sample: bool,
+        /// The numbers of samples are known.
+        counted: bool,
+    },
+}

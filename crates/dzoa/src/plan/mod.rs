@@ -1,0 +1,135 @@
+//! The decision layer, in one room: from problem, network and guarantee to primal steps, step sizes,
+//! noise and charges.
+//!
+//! [`RunSpec`] is what is asked for, with `auto` where the public rules choose; [`Data`] is what is
+//! minimised over; [`Plan::new`] decides everything from them and the network, from public numbers
+//! alone. Simulation, real agents, comparison, audit and Python are readers of a plan.
+//!
+//! [`mechanism`] has the registry of mechanisms, one file each; `rules` every number that is chosen
+//! without being asked for.
+
+mod data;
+mod intrinsic;
+pub mod mechanism;
+mod none;
+mod outline;
+mod output;
+#[allow(clippy::module_inception, reason = "the plan is what this room is about")]
+mod plan;
+pub mod rules;
+mod scalar;
+mod spec;
+mod spending;
+mod steps;
+
+pub use data::{Boxes, Data, DataKind, Measured};
+pub use intrinsic::{Intrinsic, OptimumNorm};
+pub use mechanism::{
+    Assumed, Charges, Claimed, KeyError, Keys, MECHANISMS, Mechanism, Protection, Total,
+};
+pub use none::Unprotected;
+pub use outline::{AgentOutline, Outline};
+pub use output::{OutputNoise, OutputQuery};
+pub use plan::{AgentPlan, Circumstances, Noise, Plan, REPLICATES};
+pub use scalar::{ScalarNoise, ScalarQuery};
+pub use spec::{Algorithm, Auto, PerAgent, Reported, RunSpec};
+pub use spending::Spending;
+pub use steps::{first_step, scalar_step, stable_step};
+
+use crate::baselines::Broken;
+use crate::guarantee::NoGuarantee;
+use crate::problem::Failure;
+use crate::run::BuildError;
+use thiserror::Error;
+
+/// Who made the decision that was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decider {
+    /// The mechanism of this name.
+    Mechanism(&'static str),
+    /// The algorithm of this name, with noise of its own.
+    Algorithm(&'static str),
+}
+
+/// Why there is no plan.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum Refused {
+    /// Data and network do not fit together.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// A real agent without rows or neighbours.
+    #[error("agent `{agent}` has {samples} rows and a neighbourhood of {neighbourhood}")]
+    Empty {
+        /// Its name.
+        agent: String,
+        /// Its rows.
+        samples: usize,
+        /// `|N_k|`
+        neighbourhood: usize,
+    },
+    /// No guarantee can be given.
+    #[error("{error}")]
+    NoGuarantee {
+        /// Whose guarantee.
+        decider: Decider,
+        /// Why.
+        error: NoGuarantee,
+    },
+    /// The problem breaks an assumption of the algorithm.
+    #[error("{broken}")]
+    Broken {
+        /// Which.
+        broken: Broken,
+        /// Whether the algorithm can clip gradients.
+        clips: bool,
+    },
+    /// An array of another length than the number of agents.
+    #[error("`{key}` has {got} numbers for {agents} agents")]
+    PerAgent {
+        /// The key.
+        key: &'static str,
+        /// Numbers given.
+        got: usize,
+        /// Agents there are.
+        agents: usize,
+    },
+    /// Directions that depend on each other, where a claim counts on their independence.
+    #[error("antithetic or orthogonal directions, but this mechanism counts on independent ones")]
+    Arranged,
+    /// Corollary 1 is to take the optimum's norm, and there is no optimum.
+    #[error(
+        "`privacy.optimum_norm_squared` is \"replicate\", but the problem has no reference optimum"
+    )]
+    NoOptimum,
+    /// A black box whose minimiser would have to be certified.
+    #[error("a minimiser must be certified, and that of a black box cannot be")]
+    NoCertificate,
+    /// Black boxes that give one value where one per sample is needed.
+    #[error("one value per sample is needed, and these functions give one in all")]
+    NotPerSample,
+    /// Lemma 3 needs numbers of samples that nobody gave.
+    #[error("Lemma 3 needs every agent's number of samples")]
+    NotCounted,
+    /// As many sample counts as agents are needed.
+    #[error("{got} numbers of samples for {agents} agents")]
+    Samples {
+        /// Counts given.
+        got: usize,
+        /// Agents there are.
+        agents: usize,
+    },
+    /// An algorithm that works on rows was asked to work on black boxes.
+    #[error("{0} needs rows, and these are functions that only give values")]
+    NeedsRows(&'static str),
+    /// Black boxes whose curvature was not measured, and no step was given.
+    #[error("no step was given, and the curvature was not measured")]
+    Unmeasured,
+    /// A box gave no value before the first round.
+    #[error("agent {agent}, before round 1: {failure}")]
+    Failed {
+        /// The agent.
+        agent: String,
+        /// Where, and why.
+        failure: Failure,
+    },
+}

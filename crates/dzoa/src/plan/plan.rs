@@ -1,0 +1,497 @@
+//! The plan: from what is asked for, the data's public sizes and the network to everything that is
+//! decided.
+
+use super::data::{Boxes, Data};
+use super::mechanism::{Assumed, Charges, Choice, Claimed, Place, check_directions};
+use super::rules::{GOSSIP_FRACTION, plain_tolerance};
+use super::spec::{Algorithm, PerAgent, Reported, RunSpec};
+use super::spending::Spending;
+use super::{Decider, Refused};
+use crate::admm::Admm;
+use crate::agent::{Agent, Average, Setup, Terms};
+use crate::baselines::{Baseline, Making, Needs};
+use crate::network::Graph;
+use crate::primal::{RoundContext, ZerothOrder, measure_noise};
+use crate::run::{BuildError, Lockstep, Releases, Simulation, agents_of, check};
+use crate::streams::Streams;
+use dzoa_privacy::{Digest, EarlierRuns, Event, Facts, Ledger, RunId, Statement};
+use std::sync::Arc;
+
+/// Stands for rho where the algorithm has none, and a move of one row is measured all the same.
+const NO_RHO: f64 = 1.0;
+
+/// Repetitions of an inner loop at frozen inputs when its noise is measured.
+pub const REPLICATES: u64 = 64;
+
+/// Everything that is decided about a run. See the [module](super).
+#[derive(Clone, Debug)]
+pub struct Plan {
+    spec: RunSpec,
+    data: Data,
+    graph: Graph,
+    admm: Admm,
+    average: Average,
+    /// T, J, u1 and the like of every agent; steps and L are in [`AgentPlan`].
+    inner: Option<ZerothOrder>,
+    tolerance: Option<f64>,
+    /// The agents that are planned for: all, or one.
+    first: usize,
+    agents: Vec<AgentPlan>,
+}
+
+/// What is decided about one agent.
+#[derive(Clone, Debug)]
+pub struct AgentPlan {
+    /// `|N_k|`
+    pub neighbourhood: usize,
+    /// Its inner loop; `None` where the primal step is exact, or the algorithm has none.
+    pub inner: Option<ZerothOrder>,
+    /// What its queries cost.
+    pub charges: Charges,
+}
+
+/// One agent's noise after the last round, as the claim assumes it and as it is.
+#[derive(Clone, Copy, Debug)]
+pub struct Noise {
+    /// Lemma 3.
+    pub sensitivity: f64,
+    /// Theorem 1.
+    pub assumed: f64,
+    /// The standard deviation over [`REPLICATES`] repetitions of the inner loop at frozen inputs.
+    pub measured: Option<f64>,
+}
+
+/// What else a statement about one agent is made from.
+#[derive(Clone, Debug)]
+pub struct Circumstances<'a> {
+    /// What was charged to the rows.
+    pub ledger: &'a Ledger,
+    /// The run.
+    pub run: RunId,
+    /// Whether the ledger outlives it.
+    pub earlier_runs: EarlierRuns,
+    /// What takes a guarantee away.
+    pub void: Vec<String>,
+    /// What a guarantee rests on.
+    pub rests_on: Vec<String>,
+}
+
+impl Plan {
+    /// Plans a run of all agents.
+    pub fn new(spec: &RunSpec, data: &Data, graph: &Graph) -> Result<Self, Refused> {
+        let mut plan = Self::common(spec, data, graph)?;
+        if let Data::Rows(problem) = data {
+            check(problem, graph, &plan.admm)?;
+        }
+        let near = |k: usize| graph.neighbourhood(k, spec.self_loop);
+        let baseline = plan.baseline()?;
+        plan.agents = (0..graph.len())
+            .map(|k| plan.decide(k, near(k), baseline.as_deref()))
+            .collect::<Result<_, _>>()?;
+        Ok(plan)
+    }
+
+    /// Plans for agent k alone. Its place in the data holds its rows; the others' are never
+    /// queried.
+    pub fn of_one(spec: &RunSpec, data: &Data, graph: &Graph, k: usize) -> Result<Self, Refused> {
+        let mut plan = Self::common(spec, data, graph)?;
+        let (samples, neighbourhood) = (data.samples(k), graph.neighbourhood(k, spec.self_loop));
+        if neighbourhood == 0 || samples == 0 {
+            let agent = graph.names()[k].clone();
+            return Err(Refused::Empty { agent, samples, neighbourhood });
+        }
+        plan.agents = vec![plan.decide(k, neighbourhood, None)?];
+        plan.first = k;
+        Ok(plan)
+    }
+
+    /// All that is the same for every agent.
+    fn common(spec: &RunSpec, data: &Data, graph: &Graph) -> Result<Self, Refused> {
+        let agents = data.agents();
+        if agents != graph.len() {
+            return Err(BuildError::Count { data: agents, graph: graph.len() }.into());
+        }
+        per_agent("algorithm.lipschitz", Some(&spec.lipschitz), agents)?;
+        per_agent("algorithm.step", spec.step.clone().given().as_ref(), agents)?;
+        if let Some((key, got)) = spec.mechanism.numbers_per_agent()
+            && got != agents
+        {
+            return Err(Refused::PerAgent { key, got, agents });
+        }
+        if let Data::Boxes(Boxes { samples: Some(samples), .. }) = data
+            && samples.len() != agents
+        {
+            return Err(Refused::Samples { got: samples.len(), agents });
+        }
+        spec.mechanism.accepts(data.kind())?;
+        check_directions(spec)?;
+        if !spec.algorithm.is_zeroth_order() && matches!(data, Data::Boxes(_)) {
+            return Err(Refused::NeedsRows(spec.algorithm.name()));
+        }
+        let choice = spec.mechanism.choose(data);
+        let fixed = spec.algorithm.entry().and_then(|entry| entry.rounds);
+        let admm = Admm {
+            rho: spec.rho.or(if spec.algorithm.reads_rho() { choice.rho } else { NO_RHO }),
+            rounds: fixed.unwrap_or(spec.rounds.or(choice.rounds)),
+            self_loop: spec.self_loop,
+            warm_start: spec.warm_start.or(choice.warm_start),
+        };
+        let average = match spec.reported.or(choice.reported) {
+            Reported::Last => Average::None,
+            Reported::LastHalf => Average::LastHalf,
+            Reported::Network => Average::Network { gossip: graph.gossip_rounds(GOSSIP_FRACTION) },
+        };
+        let tolerance = spec.tolerance.or_else(|| match data {
+            Data::Rows(problem) if !spec.algorithm.is_zeroth_order() => {
+                plain_tolerance(problem, admm.rho)
+            }
+            _ => None,
+        });
+        Ok(Self {
+            inner: spec.algorithm.is_zeroth_order().then(|| loop_shape(spec, &choice)),
+            spec: spec.clone(),
+            data: data.clone(),
+            graph: graph.clone(),
+            admm,
+            average,
+            tolerance,
+            first: 0,
+            agents: Vec::new(),
+        })
+    }
+
+    /// Everything about agent k with so large a neighbourhood.
+    fn decide(
+        &self,
+        k: usize,
+        neighbourhood: usize,
+        baseline: Option<&dyn Baseline>,
+    ) -> Result<AgentPlan, Refused> {
+        let mechanism = &self.spec.mechanism;
+        let shape =
+            self.inner.map(|inner| ZerothOrder { lipschitz: self.spec.lipschitz.at(k), ..inner });
+        let place = self.place(k, neighbourhood, shape.as_ref());
+        let charges = match (baseline, mechanism.target(&self.data)) {
+            (Some(baseline), Some(_)) => self.baseline_charges(baseline, k)?,
+            _ => mechanism.charges(&place).map_err(|error| Refused::NoGuarantee {
+                decider: Decider::Mechanism(mechanism.name()),
+                error,
+            })?,
+        };
+        let inner = match shape {
+            None => None,
+            Some(shape) => {
+                let given = self.spec.step.clone().given().map(|step| step.at(k));
+                let alpha0_times_r = match given {
+                    Some(step) => step,
+                    None => mechanism.step(&place, &shape)?,
+                };
+                Some(ZerothOrder { alpha0_times_r, ..shape })
+            }
+        };
+        Ok(AgentPlan { neighbourhood, inner, charges })
+    }
+
+    fn baseline_charges(&self, baseline: &dyn Baseline, k: usize) -> Result<Charges, Refused> {
+        let (Data::Rows(problem), Some(target)) =
+            (&self.data, self.spec.mechanism.target(&self.data))
+        else {
+            return Err(Refused::NeedsRows(baseline.name()));
+        };
+        let events = baseline.events(problem, k, self.admm.rounds, &target).map_err(|error| {
+            Refused::NoGuarantee { decider: Decider::Algorithm(baseline.name()), error }
+        })?;
+        let rounds_per_query =
+            self.spec.algorithm.entry().map_or(1, |entry| entry.rounds_per_query);
+        let sensitivity = events.first().map_or(0.0, Event::sensitivity);
+        let (tau, radius) = (0.0, f64::INFINITY);
+        Ok(Charges { sensitivity, tau, radius, events: events.into(), rounds_per_query })
+    }
+
+    fn place<'a>(
+        &'a self,
+        k: usize,
+        neighbourhood: usize,
+        inner: Option<&'a ZerothOrder>,
+    ) -> Place<'a> {
+        let Admm { rho, rounds, .. } = self.admm;
+        Place { data: &self.data, k, neighbourhood, rho, rounds, inner }
+    }
+
+    /// What was asked for.
+    pub fn spec(&self) -> &RunSpec {
+        &self.spec
+    }
+
+    /// Rows or boxes.
+    pub fn data(&self) -> &Data {
+        &self.data
+    }
+
+    /// The network.
+    pub fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    /// rho, M, and how neighbourhoods are counted.
+    pub fn admm(&self) -> &Admm {
+        &self.admm
+    }
+
+    /// M.
+    pub fn rounds(&self) -> u64 {
+        self.admm.rounds
+    }
+
+    /// What the agents report.
+    pub fn average(&self) -> Average {
+        self.average
+    }
+
+    /// What the mechanism claims.
+    pub fn claimed(&self) -> Claimed {
+        self.spec.mechanism.claimed()
+    }
+
+    /// Whether the claim rests on c1: not where values are clipped, or where another algorithm's
+    /// own sensitivity says it all.
+    pub fn uses_c1(&self) -> bool {
+        let baseline = self.spec.algorithm.entry().is_some();
+        match self.claimed() {
+            Claimed::Nothing => false,
+            Claimed::Nominal { .. } => true,
+            Claimed::Exact { .. } => self.spec.mechanism.certifies() && !baseline,
+        }
+    }
+
+    /// What is decided about agent k.
+    pub fn at(&self, k: usize) -> &AgentPlan {
+        &self.agents[k - self.first]
+    }
+
+    /// The agents that are planned for, with their positions.
+    pub(super) fn planned_agents(&self) -> impl Iterator<Item = (usize, &AgentPlan)> {
+        (self.first..).zip(&self.agents)
+    }
+
+    /// The noise that the claim assumes at agent k, where it rests on noise that nobody adds.
+    pub(super) fn assumed_noise(&self, k: usize) -> Option<Assumed> {
+        let AgentPlan { neighbourhood, inner, .. } = self.at(k);
+        let place = self.place(k, *neighbourhood, inner.as_ref());
+        self.spec.mechanism.assumed_noise(&place)
+    }
+
+    /// All agents that are planned for.
+    pub fn agents(&self) -> &[AgentPlan] {
+        &self.agents
+    }
+
+    /// C, where the mechanism clips.
+    pub fn clip(&self) -> Option<f64> {
+        self.spec.mechanism.clip(&self.data)
+    }
+
+    /// What every agent has spent after each round.
+    pub fn spending(&self) -> Spending {
+        Spending::new(self.claimed(), self.agents.iter().map(|agent| &agent.charges))
+    }
+
+    /// The primal step of agent k, on the data of this plan.
+    pub fn primal(&self, k: usize) -> Box<dyn crate::primal::PrimalStep> {
+        let AgentPlan { neighbourhood, inner, charges } = self.at(k);
+        let place = self.place(k, *neighbourhood, inner.as_ref());
+        self.spec.mechanism.primal(&place, charges, self.tolerance)
+    }
+
+    /// The plan with other data of the same public sizes: what an attacker compares.
+    pub fn with_data(&self, data: Data) -> Self {
+        Self { data, ..self.clone() }
+    }
+
+    /// The plan for the first rounds only, which reports the last release: what an attacker sees of
+    /// a run. Charges stay those of the whole run.
+    pub fn seen_for(&self, rounds: u64) -> Self {
+        let admm = Admm { rounds, ..self.admm };
+        Self { admm, average: Average::None, ..self.clone() }
+    }
+
+    /// The plan with other charges at every agent; `None` where `change` gives none.
+    pub fn with_charges(&self, change: impl Fn(&Charges) -> Option<Charges>) -> Option<Self> {
+        let changed = |agent: &AgentPlan| {
+            Some(AgentPlan { charges: change(&agent.charges)?, ..agent.clone() })
+        };
+        let agents = self.agents.iter().map(changed).collect::<Option<_>>()?;
+        Some(Self { agents, ..self.clone() })
+    }
+
+    /// The algorithm that d-zoa is compared with, before its first round, where one was asked for
+    /// and its assumptions hold.
+    pub fn baseline(&self) -> Result<Option<Box<dyn Baseline>>, Refused> {
+        let (Algorithm::Baseline(entry, options), Data::Rows(problem)) =
+            (&self.spec.algorithm, &self.data)
+        else {
+            return Ok(None);
+        };
+        let target = self.spec.mechanism.target(&self.data);
+        let built = (entry.build)(&Making {
+            options,
+            admm: self.admm,
+            problem,
+            graph: &self.graph,
+            target: target.as_ref(),
+            nominal: match self.claimed() {
+                Claimed::Nominal { epsilon, delta } => Some((epsilon, delta)),
+                Claimed::Nothing | Claimed::Exact { .. } => None,
+            },
+        });
+        let clips = entry.reads("clip");
+        let check = built.needs().check(built.name(), problem, target.is_some());
+        check.map_err(|broken| Refused::Broken { broken, clips })?;
+        Ok(Some(built))
+    }
+
+    /// What the algorithm takes.
+    pub fn needs(&self) -> Result<Needs, Refused> {
+        let exact = self.inner.is_none() || self.spec.mechanism.certifies();
+        let own = Needs {
+            exact_solver: exact,
+            known_c1: self.spec.mechanism.certifies(),
+            ..Needs::default()
+        };
+        Ok(self.baseline()?.map_or(own, |baseline| baseline.needs()))
+    }
+
+    /// All agents in one process; `ledgers` may be empty.
+    pub fn simulation(
+        &self,
+        ledgers: Vec<Ledger>,
+        streams: &Streams,
+    ) -> Result<Box<dyn Simulation>, Refused> {
+        let releases = self.releases(ledgers);
+        if let (Some(baseline), Data::Rows(problem)) = (self.baseline()?, &self.data) {
+            let rounds = self.admm.rounds;
+            let lockstep = Lockstep::new(baseline, problem, &self.graph, rounds, releases, streams);
+            return Ok(Box::new(lockstep));
+        }
+        Ok(Box::new(self.agents_with(releases, streams, |k| self.primal(k))?))
+    }
+
+    /// Agents with any primal steps, otherwise as planned; `ledgers` may be empty.
+    pub fn agents_with_steps(
+        &self,
+        ledgers: Vec<Ledger>,
+        streams: &Streams,
+        step: impl Fn(usize) -> Box<dyn crate::primal::PrimalStep>,
+    ) -> Result<Vec<Agent>, Refused> {
+        self.agents_with(self.releases(ledgers), streams, step)
+    }
+
+    fn releases(&self, ledgers: Vec<Ledger>) -> Releases {
+        let events = self.agents.iter().map(|agent| agent.charges.events.clone()).collect();
+        Releases { events, ledgers, average: self.average }
+    }
+
+    fn agents_with(
+        &self,
+        releases: Releases,
+        streams: &Streams,
+        step: impl Fn(usize) -> Box<dyn crate::primal::PrimalStep>,
+    ) -> Result<Vec<Agent>, Refused> {
+        let objectives = (0..self.graph.len()).map(|k| self.data.objective(k)).collect();
+        let mut agents = agents_of(objectives, &self.graph, self.admm, releases, streams, step)?;
+        agents.iter_mut().enumerate().for_each(|(k, agent)| agent.bind(self.fingerprint(k)));
+        Ok(agents)
+    }
+
+    /// A digest of agent k's rows and of what is asked of them.
+    fn fingerprint(&self, k: usize) -> Digest {
+        match &self.data {
+            Data::Rows(problem) => problem.fingerprint(k),
+            Data::Boxes(_) => Digest::default(),
+        }
+    }
+
+    /// Agent k by itself, for a network. It plans anew when a neighbour leaves.
+    pub fn agent(self: &Arc<Self>, k: usize, ledger: Ledger, streams: Streams) -> Agent {
+        let mut agent = Agent::new(Setup {
+            index: k,
+            name: self.graph.names()[k].clone(),
+            neighbours: self.graph.neighbours(k).to_vec(),
+            settings: self.admm,
+            objective: self.data.objective(k),
+            step: self.primal(k),
+            events: self.at(k).charges.events.clone(),
+            ledger,
+            rows: self.fingerprint(k),
+            gossip_weights: self.graph.gossip_weights(k),
+            average: self.average,
+            streams,
+        });
+        let plan = self.clone();
+        agent.on_leave(Box::new(move |neighbourhood| {
+            let smaller = plan.for_neighbourhood(k, neighbourhood).map_err(|no| no.to_string())?;
+            let (events, step) = (smaller.at(k).charges.events.clone(), smaller.primal(k));
+            Ok(Terms { events, step })
+        }));
+        agent
+    }
+
+    /// The plan of agent k alone with a neighbourhood of another size.
+    pub fn for_neighbourhood(&self, k: usize, neighbourhood: usize) -> Result<Self, Refused> {
+        let agents = vec![self.decide(k, neighbourhood, None)?];
+        Ok(Self { first: k, agents, ..self.clone() })
+    }
+
+    /// What may be said about agent k's privacy, however its run ended.
+    pub fn statement(&self, k: usize, about: Circumstances<'_>) -> Statement {
+        let Some(delta) = self.claimed().delta() else { return Statement::none() };
+        let planned = self.at(k).charges.planned(self.admm.rounds);
+        let Circumstances { ledger, run, earlier_runs, void, rests_on } = about;
+        Statement::new(&Facts {
+            ledger,
+            run,
+            planned: &planned,
+            delta,
+            earlier_runs,
+            void,
+            rests_on,
+        })
+    }
+
+    /// The noise of agent k's inner loop at the inputs of its next round, where the claim rests on
+    /// noise that nobody adds.
+    pub fn measured_noise(&self, k: usize, agent: &Agent, streams: &Streams) -> Option<Noise> {
+        let inner = self.at(k).inner.as_ref()?;
+        let assumed = self.assumed_noise(k)?;
+        let zero = vec![0.0; self.data.dim()];
+        let start = if self.admm.warm_start { agent.beta() } else { &zero };
+        let context = RoundContext { agent: agent.name(), round: 0, streams };
+        let lagrangian = agent.frozen_lagrangian();
+        Some(Noise {
+            sensitivity: assumed.sensitivity,
+            assumed: assumed.sigma,
+            measured: measure_noise(inner, &lagrangian, start, REPLICATES, &context),
+        })
+    }
+}
+
+/// T, J, u1 and how directions are arranged; step and L are every agent's own.
+fn loop_shape(spec: &RunSpec, choice: &Choice) -> ZerothOrder {
+    ZerothOrder {
+        antithetic: spec.antithetic.or(choice.antithetic),
+        orthogonal: spec.orthogonal.or(choice.orthogonal),
+        inner_steps: spec.inner_steps.or(choice.inner.inner_steps),
+        directions: spec.directions.or(choice.inner.directions),
+        smoothing: spec.smoothing.or(choice.inner.smoothing),
+        inner_average: spec.inner_average,
+        ..ZerothOrder::default()
+    }
+}
+
+/// Refuses an array of another length than the number of agents.
+fn per_agent(key: &'static str, given: Option<&PerAgent>, agents: usize) -> Result<(), Refused> {
+    match given.and_then(PerAgent::count) {
+        Some(got) if got != agents => Err(Refused::PerAgent { key, got, agents }),
+        _ => Ok(()),
+    }
+}

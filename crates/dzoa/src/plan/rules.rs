@@ -1,0 +1,102 @@
+//! The public rules: every number that the library chooses by itself, from public numbers alone.
+//!
+//! No other file has such a constant. Those under a guarantee were tuned with
+//! `cargo run --release -p dzoa --example tune_exact`, on seeds that no document reports.
+
+use crate::problem::Problem;
+use dzoa_privacy::calibrate::Schedule;
+
+/// How far the agents' averages may still differ after the final gossip, as a fraction of before.
+pub const GOSSIP_FRACTION: f64 = 1e-3;
+
+/// The paper's rho.
+pub const PAPER_RHO: f64 = 4.0;
+/// The paper's M.
+pub const PAPER_ROUNDS: u64 = 200;
+/// The constant of Lemma 2, as the paper takes it.
+pub const PAPER_C: f64 = 0.5;
+
+/// T, J and u1 of an inner loop.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LoopShape {
+    /// T.
+    pub inner_steps: usize,
+    /// J.
+    pub directions: usize,
+    /// `u_1`
+    pub smoothing: f64,
+}
+
+/// The paper's loop.
+pub const PAPER_LOOP: LoopShape = LoopShape { inner_steps: 100, directions: 30, smoothing: 1.0 };
+/// For `scalar`: one query a round, along more directions, smoothed less.
+pub const SCALAR_LOOP: LoopShape = LoopShape { inner_steps: 1, directions: 40, smoothing: 0.1 };
+/// For black boxes without protection: few values a round.
+pub const BOX_LOOP: LoopShape = LoopShape { inner_steps: 10, directions: 10, smoothing: 1.0 };
+
+/// Rounds of black boxes without protection.
+pub const BOX_ROUNDS: u64 = 100;
+/// rho of black boxes whose step was given, so that nobody measured their curvature.
+pub const BOX_RHO: f64 = 1.0;
+/// Directions along which the curvature of a black box is measured where no step is given.
+pub const CURVATURE_DIRECTIONS: usize = 8;
+
+/// Rounds on rows without a budget, unless all releases stand still before.
+pub const PLAIN_ROUNDS: u64 = 500;
+
+/// rho on rows without a budget: a soft pull comes nearest to the optimum, and one agent has nobody
+/// to agree with. With kinks the exact solver needs a firmer one.
+pub fn plain_rho(problem: &Problem) -> f64 {
+    let alone = problem.agents.len() == 1 && problem.loss.smoothness().is_some();
+    if alone { 1e-4 } else { 1e-3 }
+}
+
+/// How near the exact solver must come without a budget. Where the loss has kinks, the gap is
+/// resolved slowly; a gap of 1e-10 is enough for four digits of the objective.
+pub fn plain_tolerance(problem: &Problem, rho: f64) -> Option<f64> {
+    problem.loss.smoothness().is_none().then(|| (1e-10 / rho).sqrt())
+}
+
+/// rho of black boxes, from their measured curvatures and neighbourhoods: consensus pulls about as
+/// hard as the objectives, whose curvature was measured with a margin of up to three.
+pub fn box_rho(curvatures: &[f64], neighbourhoods: &[usize]) -> f64 {
+    let agents = curvatures.len().max(1) as f64;
+    let curvature = curvatures.iter().sum::<f64>() / agents;
+    let pull = neighbourhoods.iter().map(|&near| near as f64).sum::<f64>() / agents;
+    let rho = curvature / (6.0 * pull);
+    if rho > 0.0 && rho.is_finite() { rho } else { 1.0 }
+}
+
+/// What a rule chooses for a whole run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rule {
+    /// rho.
+    pub rho: f64,
+    /// M.
+    pub rounds: u64,
+    /// How the budget is spread over the rounds.
+    pub schedule: Schedule,
+}
+
+/// The rule for `output`, from the rows of the smallest agent and the total budget.
+///
+/// The noise of a release falls with `rho N_k epsilon`, convergence slows down with rho: a cube
+/// root balances them.
+pub fn output_rule(samples: usize, total_epsilon: f64) -> Rule {
+    let signal = samples as f64 * total_epsilon / 1000.0;
+    Rule {
+        rho: (0.028 / signal.cbrt()).clamp(1e-3, 10.0),
+        rounds: 60,
+        schedule: Schedule::Growth(1.03),
+    }
+}
+
+/// The rule for `scalar`, with the clip C: one query a round, many rounds, so that consensus
+/// averages the noise of the agents early. While noise dominates, a low clip and a firm rho pay;
+/// once the budget is large for the rows, the bias of clipping and the slowness of a firm rho do
+/// not.
+pub fn scalar_rule(samples: usize, total_epsilon: f64) -> (Rule, f64) {
+    let noise_dominates = samples as f64 * total_epsilon < 8000.0;
+    let (rho, clip) = if noise_dominates { (0.03, 1.0) } else { (0.01, 2.0) };
+    (Rule { rho, rounds: 100, schedule: Schedule::Constant }, clip)
+}

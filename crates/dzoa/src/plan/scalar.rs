@@ -1,0 +1,162 @@
+//! The mechanism `scalar`: noise on clipped difference quotients, inside the two-point loop. Exact,
+//! for any loss that gives one value per sample. [`crate::primal::Scalar`] has the proof.
+
+use super::Refused;
+use super::data::{Data, DataKind};
+use super::mechanism::{
+    Charges, Choice, Claimed, KeyError, Keys, Mechanism, Place, Protection, Total,
+};
+use super::rules::{self, LoopShape, SCALAR_LOOP};
+use super::spec::Reported;
+use super::steps::{first_step, scalar_step};
+use crate::guarantee::{NoGuarantee, Target};
+use crate::primal::PrimalStep;
+use crate::primal::ZerothOrder;
+use crate::primal::scalar::{self, Scalar};
+use crate::tuning::{Setting, Sizes, product};
+use dzoa_privacy::calibrate::{self, RoundQueries};
+
+/// Noise on clipped means.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScalarNoise {
+    /// The budget.
+    pub total: Total,
+    /// C; without one, the public rule chooses.
+    pub clip: Option<f64>,
+}
+
+impl ScalarNoise {
+    pub(super) fn from_keys(keys: &Keys) -> Result<Mechanism, KeyError> {
+        Ok(Mechanism::new(Self { total: keys.total()?, clip: keys.clip }))
+    }
+
+    /// C.
+    fn clipped_at(&self, data: &Data) -> f64 {
+        let (_, public) = rules::scalar_rule(data.smallest(), self.total.budget.epsilon);
+        self.clip.unwrap_or(public)
+    }
+}
+
+impl Protection for ScalarNoise {
+    fn name(&self) -> &'static str {
+        "scalar"
+    }
+
+    fn claimed(&self) -> Claimed {
+        self.total.claimed()
+    }
+
+    fn choose(&self, data: &Data) -> Choice {
+        let (rule, _) = rules::scalar_rule(data.smallest(), self.total.budget.epsilon);
+        Choice {
+            rho: rule.rho,
+            rounds: rule.rounds,
+            inner: SCALAR_LOOP,
+            antithetic: false,
+            orthogonal: false,
+            warm_start: true,
+            // Averaging releases is free, and under noise worth a lot.
+            reported: Reported::Network,
+        }
+    }
+
+    fn target(&self, data: &Data) -> Option<Target> {
+        let (rule, _) = rules::scalar_rule(data.smallest(), self.total.budget.epsilon);
+        Some(self.total.target(rule.schedule))
+    }
+
+    fn clip(&self, data: &Data) -> Option<f64> {
+        Some(self.clipped_at(data))
+    }
+
+    fn needs_of_loop(&self) -> Option<&'static str> {
+        Some("scalars to protect")
+    }
+
+    fn needs_independent_directions(&self) -> bool {
+        true
+    }
+
+    fn accepts(&self, kind: DataKind) -> Result<(), Refused> {
+        match kind {
+            DataKind::Boxes { per_sample: false, .. } => Err(Refused::NotPerSample),
+            _ => Ok(()),
+        }
+    }
+
+    fn left_to_rule(&self) -> Option<&'static str> {
+        self.clip.is_none().then_some("privacy.clip")
+    }
+
+    fn grid(&self, sizes: &Sizes) -> Vec<Setting> {
+        let LoopShape { inner_steps, directions, smoothing } = SCALAR_LOOP;
+        let setting = |(rho, clip, rounds): (f64, f64, u64)| Setting {
+            rho: Some(rho * sizes.weight),
+            rounds: Some(rounds),
+            clip: Some(clip),
+            inner: Some((inner_steps, directions, smoothing)),
+            ..Setting::default()
+        };
+        product([0.01, 0.03, 0.1], [1.0, 2.0], [50, 100]).map(setting).collect()
+    }
+
+    fn charges(&self, place: &Place<'_>) -> Result<Charges, NoGuarantee> {
+        let inner = place.inner.copied().unwrap_or_default();
+        let (rule, _) = rules::scalar_rule(place.data.smallest(), self.total.budget.epsilon);
+        let query = ScalarQuery {
+            clip: self.clipped_at(place.data),
+            directions: inner.directions,
+            inner_steps: inner.inner_steps,
+            samples: place.data.samples(place.k),
+        };
+        query.charges(place.rounds, &self.total.target(rule.schedule))
+    }
+
+    fn step(&self, place: &Place<'_>, inner: &ZerothOrder) -> Result<f64, Refused> {
+        let curvature = place.data.typical_curvature(place.k);
+        let longest = scalar_step(curvature, place.quadratic());
+        Ok(first_step(longest, inner, place.data.dim()))
+    }
+
+    fn primal(
+        &self,
+        place: &Place<'_>,
+        _charges: &Charges,
+        _tolerance: Option<f64>,
+    ) -> Box<dyn PrimalStep> {
+        Box::new(Scalar {
+            inner: place.inner.copied().unwrap_or_default(),
+            clip: self.clipped_at(place.data),
+            samples: place.data.per_sample(place.k),
+        })
+    }
+}
+
+/// The queries of one agent under `scalar`: public numbers.
+#[derive(Clone, Copy, Debug)]
+pub struct ScalarQuery {
+    /// C.
+    pub clip: f64,
+    /// J: clipped means in one query.
+    pub directions: usize,
+    /// T: queries in one round.
+    pub inner_steps: usize,
+    /// `N_k`
+    pub samples: usize,
+}
+
+impl ScalarQuery {
+    /// What its rounds charge so that they keep the target together.
+    pub fn charges(&self, rounds: u64, target: &Target) -> Result<Charges, NoGuarantee> {
+        let sensitivity = target.rows_per_person as f64
+            * scalar::sensitivity(self.clip, self.directions, self.samples);
+        let budget = target.budget();
+        let shape = RoundQueries { coordinates: self.directions, count: self.inner_steps };
+        let schedule = target.schedule;
+        let events =
+            calibrate::discrete_gaussian_events(sensitivity, budget, shape, rounds, schedule)
+                .ok_or(NoGuarantee::BudgetTooSmall { epsilon: target.total_epsilon })?;
+        let (tau, radius) = (0.0, f64::INFINITY);
+        Ok(Charges { sensitivity, tau, radius, events: events.into(), rounds_per_query: 1 })
+    }
+}

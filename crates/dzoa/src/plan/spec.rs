@@ -1,0 +1,257 @@
+//! What is asked for: every number that a user may give, and `auto` where the public rules choose.
+
+use super::mechanism::Mechanism;
+use crate::baselines::{Entry, Options};
+use crate::tuning::Setting;
+use std::fmt;
+
+/// A value that was given, or one that the public rules choose.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Auto<T> {
+    /// The rules of [`super::rules`] choose.
+    #[default]
+    Auto,
+    /// As given.
+    Given(T),
+}
+
+impl<T> Auto<T> {
+    /// The given value, or what a rule chooses.
+    pub fn or(self, rule: T) -> T {
+        match self {
+            Auto::Given(value) => value,
+            Auto::Auto => rule,
+        }
+    }
+
+    /// The given value, or what a rule computes.
+    pub fn or_else(self, rule: impl FnOnce() -> T) -> T {
+        match self {
+            Auto::Given(value) => value,
+            Auto::Auto => rule(),
+        }
+    }
+
+    /// The given value, if there is one.
+    pub fn given(self) -> Option<T> {
+        match self {
+            Auto::Given(value) => Some(value),
+            Auto::Auto => None,
+        }
+    }
+
+    /// Whether the rules choose.
+    pub fn is_auto(&self) -> bool {
+        matches!(self, Auto::Auto)
+    }
+}
+
+impl<T> From<Option<T>> for Auto<T> {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Auto::Auto, Auto::Given)
+    }
+}
+
+/// One number for all agents, or one for each.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PerAgent {
+    /// The same for all.
+    All(f64),
+    /// In the order of the agents.
+    Each(Vec<f64>),
+}
+
+impl PerAgent {
+    /// The value for agent k; [`super::Plan::new`] has checked that there is one.
+    pub fn at(&self, k: usize) -> f64 {
+        match self {
+            Self::All(value) => *value,
+            Self::Each(values) => values[k],
+        }
+    }
+
+    /// How many numbers were given, where there is one for each agent.
+    pub fn count(&self) -> Option<usize> {
+        match self {
+            Self::All(_) => None,
+            Self::Each(values) => Some(values.len()),
+        }
+    }
+}
+
+/// What the agents report in the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reported {
+    /// The last release.
+    Last,
+    /// The mean over the second half of the rounds.
+    LastHalf,
+    /// That mean, averaged over the network by gossip.
+    Network,
+}
+
+/// Which algorithm.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Algorithm {
+    /// The paper's: two-point zeroth-order loops inside consensus ADMM.
+    DZoa,
+    /// Consensus ADMM with an exact primal step.
+    Admm,
+    /// One of those that d-zoa is compared with, and its own settings.
+    Baseline(&'static Entry, Options),
+}
+
+/// The names of the algorithms that are no baselines.
+const OWN: [&str; 2] = ["d-zoa", "admm"];
+
+impl Algorithm {
+    /// All names that users may type.
+    pub fn names() -> Vec<&'static str> {
+        OWN.into_iter().chain(crate::baselines::names()).collect()
+    }
+
+    /// The algorithm of this name, with the options of a setting.
+    pub fn named(name: &str, setting: &Setting) -> Option<Self> {
+        if let Some(entry) = crate::baselines::entry(name) {
+            let mut options = Options::default();
+            setting.options.iter().for_each(|&(key, value)| options.set(key, value));
+            return Some(Self::Baseline(entry, options));
+        }
+        match OWN.iter().position(|own| *own == name)? {
+            0 => Some(Self::DZoa),
+            _ => Some(Self::Admm),
+        }
+    }
+
+    /// The name users type.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::DZoa => OWN[0],
+            Self::Admm => OWN[1],
+            Self::Baseline(entry, _) => entry.name,
+        }
+    }
+
+    /// The baseline's row in the registry, where it is one.
+    pub fn entry(&self) -> Option<&'static Entry> {
+        match self {
+            Self::DZoa | Self::Admm => None,
+            Self::Baseline(entry, _) => Some(entry),
+        }
+    }
+
+    /// Whether `rho` means something to it.
+    pub fn reads_rho(&self) -> bool {
+        self.entry().is_none_or(|entry| entry.reads_rho)
+    }
+
+    /// Whether it runs the two-point loop.
+    pub fn is_zeroth_order(&self) -> bool {
+        *self == Self::DZoa
+    }
+}
+
+impl fmt::Display for Algorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Everything that may be asked of a run but its problem, data and network.
+#[derive(Clone, Debug)]
+pub struct RunSpec {
+    /// Which algorithm.
+    pub algorithm: Algorithm,
+    /// What protects, or claims to.
+    pub mechanism: Mechanism,
+    /// rho.
+    pub rho: Auto<f64>,
+    /// M.
+    pub rounds: Auto<u64>,
+    /// T.
+    pub inner_steps: Auto<usize>,
+    /// J.
+    pub directions: Auto<usize>,
+    /// `u_1`
+    pub smoothing: Auto<f64>,
+    /// `alpha_0 R`
+    pub step: Auto<PerAgent>,
+    /// L.
+    pub lipschitz: PerAgent,
+    /// Average the iterates of the inner loop.
+    pub inner_average: bool,
+    /// Pairs of opposite directions.
+    pub antithetic: Auto<bool>,
+    /// Directions at right angles.
+    pub orthogonal: Auto<bool>,
+    /// Start a primal step at the last release.
+    pub warm_start: Auto<bool>,
+    /// What the agents report.
+    pub reported: Auto<Reported>,
+    /// How near a primal step without a guarantee comes to its minimiser; `Given(None)` leaves it
+    /// to the solver.
+    pub tolerance: Auto<Option<f64>>,
+    /// Count an agent in its own neighbourhood, as the paper does.
+    pub self_loop: bool,
+}
+
+impl RunSpec {
+    /// An algorithm with a mechanism; everything else is left to the rules.
+    pub fn new(algorithm: Algorithm, mechanism: Mechanism) -> Self {
+        Self {
+            algorithm,
+            mechanism,
+            rho: Auto::Auto,
+            rounds: Auto::Auto,
+            inner_steps: Auto::Auto,
+            directions: Auto::Auto,
+            smoothing: Auto::Auto,
+            step: Auto::Auto,
+            lipschitz: PerAgent::All(1.0),
+            inner_average: false,
+            antithetic: Auto::Auto,
+            orthogonal: Auto::Auto,
+            warm_start: Auto::Auto,
+            reported: Auto::Auto,
+            tolerance: Auto::Auto,
+            self_loop: true,
+        }
+    }
+
+    /// The same data and network under another algorithm and mechanism, with one setting of a grid.
+    /// What only the other mechanism was told does not bind this one.
+    pub fn with_setting(
+        &self,
+        algorithm: Algorithm,
+        mechanism: Mechanism,
+        setting: &Setting,
+    ) -> Self {
+        let mut spec = Self {
+            algorithm,
+            mechanism,
+            rho: setting.rho.map_or(self.rho, Auto::Given),
+            rounds: setting.rounds.map_or(self.rounds, Auto::Given),
+            step: Auto::Auto,
+            antithetic: Auto::Auto,
+            orthogonal: Auto::Auto,
+            tolerance: Auto::Given(None),
+            ..self.clone()
+        };
+        if let Some((inner_steps, directions, smoothing)) = setting.inner {
+            spec.inner_steps = Auto::Given(inner_steps);
+            spec.directions = Auto::Given(directions);
+            spec.smoothing = Auto::Given(smoothing);
+        }
+        if spec.rounds.is_auto() { spec } else { spec.with_paper_loop() }
+    }
+
+    /// With the paper's T, J and u1 wherever they are not given: what a config means that gives the
+    /// rounds, whichever mechanism it names.
+    pub fn with_paper_loop(mut self) -> Self {
+        let paper = super::rules::PAPER_LOOP;
+        self.inner_steps = Auto::Given(self.inner_steps.or(paper.inner_steps));
+        self.directions = Auto::Given(self.directions.or(paper.directions));
+        self.smoothing = Auto::Given(self.smoothing.or(paper.smoothing));
+        self
+    }
+}

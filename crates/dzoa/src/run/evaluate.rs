@@ -1,0 +1,119 @@
+//! Every measure of a result, once.
+
+use crate::problem::Problem;
+use crate::problem::loss::Targets;
+
+/// The paper's metric `sum_k ||b_k - beta^c||^2/||beta^c||^2`, for one agent or all.
+///
+/// ```
+/// use dzoa::run::evaluate::NormalisedError;
+/// let error = NormalisedError::new(&[3.0, 4.0]).unwrap();
+/// assert_eq!(error.of_agent(&[3.0, 9.0]), 1.0);
+/// assert_eq!(error.by_agent([[3.0, 9.0], [3.0, 4.0]]), 1.0);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct NormalisedError<'a> {
+    optimum: &'a [f64],
+    /// `||beta^c||^2`
+    scale: f64,
+}
+
+impl<'a> NormalisedError<'a> {
+    /// Against this optimum; `None` where it is zero, which has no scale.
+    pub fn new(optimum: &'a [f64]) -> Option<Self> {
+        let scale = norm_squared(optimum);
+        (scale > 0.0).then_some(Self { optimum, scale })
+    }
+
+    /// One agent's summand.
+    pub fn of_agent(&self, b: &[f64]) -> f64 {
+        self.over([distance_squared(b, self.optimum)])
+    }
+
+    /// All agents, each of them summed up first.
+    #[doc(alias = "normalized error")]
+    pub fn by_agent<B: AsRef<[f64]>>(&self, estimates: impl IntoIterator<Item = B>) -> f64 {
+        let of = |b: B| distance_squared(b.as_ref(), self.optimum);
+        self.over(estimates.into_iter().map(of))
+    }
+
+    /// All agents in one sum over their coordinates: what [`by_agent`](Self::by_agent) gives, but
+    /// for rounding. Results that were written down in this order stay the same.
+    pub fn by_coordinate(&self, estimates: &[Vec<f64>]) -> f64 {
+        self.over(estimates.iter().flat_map(|b| squares(b, self.optimum)))
+    }
+
+    fn over(&self, squares: impl IntoIterator<Item = f64>) -> f64 {
+        squares.into_iter().sum::<f64>() / self.scale
+    }
+}
+
+/// The paper's metric over all agents; infinite where it has no finite value.
+pub fn error_or_infinity<B: AsRef<[f64]>>(
+    optimum: &[f64],
+    estimates: impl IntoIterator<Item = B>,
+) -> f64 {
+    NormalisedError::new(optimum)
+        .map(|error| error.by_agent(estimates))
+        .filter(|error| error.is_finite())
+        .unwrap_or(f64::INFINITY)
+}
+
+/// The share of all agents' rows on the right side, for classifiers. A row of zeros, as a loader
+/// keeps for one without a target, has no side.
+pub fn accuracy(problem: &Problem, b: &[f64]) -> Option<f64> {
+    if problem.loss.targets() != Targets::Signs {
+        return None;
+    }
+    let (mut right, mut rows) = (0, 0);
+    for samples in &problem.agents {
+        for i in (0..samples.count()).filter(|&i| samples.rows.norm_squared(i) > 0.0) {
+            rows += 1;
+            right += usize::from((samples.rows.dot(i, b) > 0.0) == (samples.targets[i] > 0.0));
+        }
+    }
+    (rows > 0).then(|| right as f64 / rows as f64)
+}
+
+/// The mean of several vectors.
+pub fn mean(vectors: &[Vec<f64>]) -> Vec<f64> {
+    let mut sum = vec![0.0; vectors.first().map_or(0, Vec::len)];
+    for vector in vectors {
+        sum.iter_mut().zip(vector).for_each(|(sum, value)| *sum += value);
+    }
+    sum.iter_mut().for_each(|sum| *sum /= vectors.len() as f64);
+    sum
+}
+
+/// A quantile of a sample, interpolated; infinite values come last.
+///
+/// ```
+/// assert_eq!(dzoa::run::evaluate::quantile(&[3.0, 1.0, 2.0, 4.0], 0.5), 2.5);
+/// ```
+pub fn quantile(values: &[f64], share: f64) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let Some(last) = sorted.len().checked_sub(1) else { return f64::NAN };
+    let place = share * last as f64;
+    let (low, high) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
+    if low == high { low } else { low + (high - low) * (place - place.floor()) }
+}
+
+/// `||a - b||`
+pub fn distance(a: &[f64], b: &[f64]) -> f64 {
+    distance_squared(a, b).sqrt()
+}
+
+/// `||a - b||^2`
+pub fn distance_squared(a: &[f64], b: &[f64]) -> f64 {
+    squares(a, b).sum()
+}
+
+/// `||b||^2`
+pub fn norm_squared(b: &[f64]) -> f64 {
+    b.iter().map(|b| b * b).sum()
+}
+
+fn squares(a: &[f64], b: &[f64]) -> impl Iterator<Item = f64> {
+    a.iter().zip(b).map(|(a, b)| (a - b) * (a - b))
+}

@@ -1,0 +1,164 @@
+//! Observers that record every round.
+
+use super::evaluate::{NormalisedError, distance, mean};
+use super::{Observer, RoundView};
+use crate::problem::regularizer::Penalty;
+use crate::problem::{BlackBox, Failure, Problem};
+use crate::reference::Optimum;
+use rayon::prelude::*;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// One agent in one recorded round.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AgentRecord {
+    /// m.
+    pub round: u64,
+    /// Position of the agent.
+    pub agent: usize,
+    /// `||beta_k - beta^c||^2/||beta^c||^2`; the paper's metric is the sum over the agents. `None`
+    /// without a reference, or where the optimum is zero.
+    pub error: Option<f64>,
+    /// The centralised objective at `beta_k`.
+    pub objective: f64,
+    /// `f(beta_k) - f(beta^c)`.
+    pub objective_gap: Option<f64>,
+    /// `||beta_k - mean_l beta_l||`
+    pub consensus: f64,
+}
+
+/// Measures every `every`-th round, the first and the last against the centralised optimum. It
+/// needs all agents' data: for simulations only.
+pub struct Recorder<'a> {
+    problem: &'a Problem,
+    optimum: Option<&'a Optimum>,
+    every: u64,
+    rounds: u64,
+    /// What was recorded, round by round, agent by agent.
+    pub records: Vec<AgentRecord>,
+}
+
+impl<'a> Recorder<'a> {
+    /// A recorder for a run of `rounds` rounds.
+    pub fn new(
+        problem: &'a Problem,
+        optimum: Option<&'a Optimum>,
+        every: u64,
+        rounds: u64,
+    ) -> Self {
+        Self { problem, optimum, every: every.max(1), rounds, records: Vec::new() }
+    }
+
+    /// The paper's metric per recorded round: the agents' summands, added up.
+    pub fn errors(records: &[AgentRecord]) -> Vec<(u64, f64)> {
+        let mut errors: Vec<(u64, f64)> = Vec::new();
+        for AgentRecord { round, error, .. } in records {
+            let error = error.unwrap_or(f64::NAN);
+            match errors.last_mut() {
+                Some((last, sum)) if last == round => *sum += error,
+                _ => errors.push((*round, error)),
+            }
+        }
+        errors
+    }
+
+    /// Measures one round now, whatever the thinning says.
+    pub fn record(&mut self, view: &RoundView<'_>) {
+        let estimates: Vec<Vec<f64>> =
+            (0..view.simulation.len()).map(|k| view.simulation.estimate(k)).collect();
+        let mean = mean(&estimates);
+        let (round, problem, optimum) = (view.round, self.problem, self.optimum);
+        let error = optimum.and_then(|optimum| NormalisedError::new(&optimum.coefficients));
+        let records: Vec<AgentRecord> = estimates
+            .par_iter()
+            .enumerate()
+            .map(|(agent, beta)| {
+                let objective = problem.value(beta);
+                AgentRecord {
+                    round,
+                    agent,
+                    error: error.map(|error| error.of_agent(beta)),
+                    objective,
+                    objective_gap: optimum.map(|optimum| objective - optimum.objective),
+                    consensus: distance(beta, &mean),
+                }
+            })
+            .collect();
+        self.records.extend(records);
+    }
+}
+
+impl Observer for Recorder<'_> {
+    fn round(&mut self, view: &RoundView<'_>) -> ControlFlow<()> {
+        if view.round == 1 || view.round.is_multiple_of(self.every) || view.round == self.rounds {
+            self.record(view);
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// One recorded round of black boxes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ValueRecord {
+    /// m.
+    pub round: u64,
+    /// `sum_k f_k` at the mean of what the agents report; `None` where a box gave no value.
+    pub objective: Option<f64>,
+    /// `||beta_k - mean_l beta_l||` for every agent.
+    pub consensus: Vec<f64>,
+    /// The largest change of a coordinate since the round before.
+    pub change: f64,
+    /// Points asked of every box so far, without those asked for this record.
+    pub evaluations: Vec<u64>,
+}
+
+/// Watches black boxes. Every recorded round asks each box for one value more, counted apart. Like
+/// [`Recorder`] it is for whoever holds all the boxes.
+pub struct ValueRecorder {
+    boxes: Vec<Arc<BlackBox>>,
+    penalty: Penalty,
+    /// AgentRecord objective values every so many rounds; 0 never asks for one.
+    every: u64,
+    rounds: u64,
+    last: Vec<Vec<f64>>,
+    /// What was recorded, one entry per round.
+    pub records: Vec<ValueRecord>,
+}
+
+impl ValueRecorder {
+    /// A recorder for a run of `rounds` rounds; `penalty` is the whole regulariser, `eta R`.
+    pub fn new(boxes: Vec<Arc<BlackBox>>, penalty: Penalty, every: u64, rounds: u64) -> Self {
+        Self { boxes, penalty, every, rounds, last: Vec::new(), records: Vec::new() }
+    }
+
+    /// `sum_k f_k(b)`.
+    pub fn objective(&self, b: &[f64]) -> Result<f64, Failure> {
+        let sum = self.boxes.iter().try_fold(0.0, |sum, known| Ok(sum + known.watch(b)?));
+        Ok(sum? + self.penalty.value(b))
+    }
+}
+
+impl Observer for ValueRecorder {
+    fn round(&mut self, view: &RoundView<'_>) -> ControlFlow<()> {
+        let now: Vec<Vec<f64>> =
+            (0..view.simulation.len()).map(|k| view.simulation.estimate(k)).collect();
+        let centre = mean(&now);
+        let round = view.round;
+        let due = self.every > 0
+            && (round == 1 || round.is_multiple_of(self.every) || round == self.rounds);
+        let moved = now.iter().zip(&self.last).flat_map(|(now, last)| now.iter().zip(last));
+        let change = match self.last.is_empty() {
+            true => now.iter().flatten().fold(0.0, |most: f64, b| most.max(b.abs())),
+            false => moved.fold(0.0, |most: f64, (a, b)| most.max((a - b).abs())),
+        };
+        self.records.push(ValueRecord {
+            round,
+            objective: due.then(|| self.objective(&centre).ok()).flatten(),
+            consensus: now.iter().map(|beta| distance(beta, &centre)).collect(),
+            change,
+            evaluations: self.boxes.iter().map(|known| known.evaluations()).collect(),
+        });
+        self.last = now;
+        ControlFlow::Continue(())
+    }
+}

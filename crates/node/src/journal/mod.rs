@@ -1,0 +1,198 @@
+//! What an agent must not forget, on disk before anything leaves.
+//!
+//! An append-only log of records, each with its length and a CRC-32. The first one names the
+//! network, the agent and its rows, and holds the key of the agent's randomness; every further one
+//! holds what a round took in and what was charged and released on the strength of it. One
+//! `fdatasync` a round makes both durable.
+//!
+//! **Why nothing is released twice with different values.** A vector is sent only as a [`Durable`],
+//! which only [`Journal::commit`] makes. So whatever was sent is in the journal, and after a
+//! restart the persisted bytes go out again: no noise is drawn. Should the disk have lost the last
+//! record in spite of `fdatasync`, the agent computes that round again. From the same inputs (its
+//! neighbours repeat them) it gets the same bits, because the noise follows from the key, which was
+//! durable before the first round, and from the charge, which is in the ledger. From other inputs
+//! it is another charge with fresh noise. A journal that lacks more than that one round, an old
+//! backup, is refused: by the ledger, and by the neighbours. A record that is damaged anywhere but
+//! at the very end of the file is refused, too.
+//!
+//! The journal holds private values (the key, duals of the solver): it is readable by its owner
+//! only.
+
+mod medium;
+mod record;
+
+pub use medium::{JournalFile, Medium, Memory};
+pub use record::{FORMAT, JournalRecord, PersistedInputs, PersistedPast, Start};
+
+use dzoa::agent::Envelope;
+use record::{Parsed, parse};
+use std::io;
+use std::ops::Deref;
+use std::path::Path;
+use thiserror::Error;
+
+/// A journal that cannot be used.
+#[derive(Debug, Error)]
+pub enum JournalError {
+    /// The disk.
+    #[error("the journal cannot be kept: {0}")]
+    Io(#[from] io::Error),
+    /// Two agents with one state.
+    #[error("another process uses this journal")]
+    InUse,
+    /// Damage that a crash cannot explain.
+    #[error(
+        "the journal is damaged at byte {offset}, with {after} bytes of other records behind it"
+    )]
+    Damaged {
+        /// Where.
+        offset: usize,
+        /// Bytes behind the damage.
+        after: usize,
+    },
+    /// A journal of another version.
+    #[error("the journal is of format {found}, and this version reads format {FORMAT}")]
+    OtherFormat {
+        /// Its format.
+        found: u32,
+    },
+    /// A record that is whole, and makes no sense.
+    #[error("record {index} of the journal cannot be read by this version")]
+    Unreadable {
+        /// Counted from 1.
+        index: usize,
+    },
+    /// A release was to be sent on the strength of a record that does not hold it.
+    #[error("the release of round {round} is not in the record that is to be written for it")]
+    NotRecorded {
+        /// The round.
+        round: u64,
+    },
+    /// The journal of something else.
+    #[error("the journal belongs to another {what}: it says {recorded}, this is {now}")]
+    Other {
+        /// Network, agent or rows.
+        what: &'static str,
+        /// What the journal says.
+        recorded: String,
+        /// What was given.
+        now: String,
+    },
+}
+
+/// A vector of this agent that is on disk: a release, or an average of releases. Made by
+/// [`Journal::commit`] alone, and the only thing that [`crate::wire::Outgoing`] is made from.
+///
+/// ```compile_fail
+/// use dzoa::agent::Envelope;
+/// fn forge(envelope: Envelope) -> dzoa_node::journal::Durable {
+///     dzoa_node::journal::Durable(envelope)
+/// }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Durable(Envelope);
+
+impl Deref for Durable {
+    type Target = Envelope;
+
+    fn deref(&self) -> &Envelope {
+        &self.0
+    }
+}
+
+/// An open journal.
+pub struct Journal {
+    medium: Box<dyn Medium>,
+    bytes: u64,
+    /// The last record: its memory is used again.
+    buffer: Vec<u8>,
+}
+
+impl Journal {
+    /// Opens a journal and reads what is in it; an empty one is given its first record by `start`.
+    ///
+    /// Returns the journal, its first record, the rounds after it, and how many bytes of an
+    /// unfinished last record were cut off.
+    pub fn open(
+        mut medium: Box<dyn Medium>,
+        start: impl FnOnce() -> io::Result<Start>,
+    ) -> Result<Opened, JournalError> {
+        let bytes = medium.read()?;
+        let Parsed { mut records, whole } = parse(&bytes)?;
+        let cut = bytes.len() - whole;
+        if cut > 0 {
+            medium.truncate(whole as u64)?;
+        }
+        let mut journal = Self { medium, bytes: whole as u64, buffer: Vec::new() };
+        let first = if records.is_empty() {
+            let first = start()?;
+            journal.persist(&JournalRecord::Start(first.clone()))?;
+            first
+        } else {
+            match records.remove(0) {
+                JournalRecord::Start(first) => first,
+                _ => return Err(JournalError::Unreadable { index: 1 }),
+            }
+        };
+        Ok(Opened { journal, first, records, cut })
+    }
+
+    /// Makes the record of a round durable, and with it the right to send the vector of that round.
+    ///
+    /// A release must be in the record, bit for bit. An average follows from what the record took
+    /// in.
+    pub fn commit(
+        &mut self,
+        record: &JournalRecord,
+        vector: Envelope,
+    ) -> Result<Durable, JournalError> {
+        if !record.covers(&vector.message) {
+            return Err(JournalError::NotRecorded { round: vector.round });
+        }
+        self.persist(record)?;
+        Ok(Durable(vector))
+    }
+
+    /// Makes a record durable that no vector rests on.
+    pub fn persist(&mut self, record: &JournalRecord) -> Result<(), JournalError> {
+        record.encode(&mut self.buffer);
+        self.medium.append(&self.buffer)?;
+        self.bytes += self.buffer.len() as u64;
+        Ok(())
+    }
+
+    /// Vouches for a vector that follows from what was read back: it was durable all along.
+    pub(crate) fn recalled(&self, vector: Envelope) -> Durable {
+        Durable(vector)
+    }
+
+    /// Its size.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+/// What is in a journal, for whoever reads it afterwards.
+pub fn read(path: &Path) -> Result<Vec<JournalRecord>, JournalError> {
+    Ok(parse(&std::fs::read(path)?)?.records)
+}
+
+/// The key of the agent whose journal it is: a secret.
+pub fn key(records: &[JournalRecord]) -> [u8; 32] {
+    match records.first() {
+        Some(JournalRecord::Start(start)) => start.key,
+        _ => [0; 32],
+    }
+}
+
+/// A journal with its content.
+pub struct Opened {
+    /// The journal, ready for more.
+    pub journal: Journal,
+    /// Its first record.
+    pub first: Start,
+    /// What came after it.
+    pub records: Vec<JournalRecord>,
+    /// Bytes of an unfinished last record that were cut off.
+    pub cut: usize,
+}

@@ -1,0 +1,119 @@
+//! How a node can end or fail, what it refuses, and what it counts.
+
+use crate::journal::JournalError;
+use dzoa::Status;
+use dzoa::agent::{CannotLeave, CannotResume, ProtocolError};
+use std::time::Duration;
+use thiserror::Error;
+
+/// How it ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum End {
+    /// As the agent says.
+    Agent(Status),
+    /// A neighbour was silent for longer than the patience.
+    NeighbourLost {
+        /// Who.
+        name: String,
+        /// For how long.
+        silent: Duration,
+        /// Our round.
+        round: u64,
+    },
+    /// A neighbour went, and said why.
+    NeighbourLeft {
+        /// Who.
+        name: String,
+        /// Why.
+        reason: String,
+        /// Our round.
+        round: u64,
+    },
+    /// A neighbour remembers more of this agent than the agent does: its state or its ledger is an
+    /// old one.
+    RolledBack {
+        /// Who remembers.
+        name: String,
+        /// What, with both sides' numbers.
+        what: String,
+    },
+    /// A neighbour went on without us.
+    LeftBehind {
+        /// Who.
+        name: String,
+        /// From which round on.
+        round: u64,
+    },
+}
+
+/// A failure of this machine.
+#[derive(Debug, Error)]
+pub enum NodeError {
+    /// The journal.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// The ledger.
+    #[error("{0}")]
+    Ledger(String),
+    /// The journal does not continue this agent.
+    #[error("the journal does not continue this run: {0}")]
+    Resume(#[from] CannotResume),
+    /// The journal holds what no neighbour can have sent.
+    #[error("the journal does not continue this run: {0}")]
+    Replay(#[from] ProtocolError),
+    /// The journal is an old one.
+    #[error(
+        "the journal ends with round {journal}, and the ledger was charged for round {ledger}: \
+         the state is an old one"
+    )]
+    JournalBehind {
+        /// The last round in the journal.
+        journal: u64,
+        /// The last round of this run in the ledger.
+        ledger: u64,
+    },
+    /// The ledger is an old one.
+    #[error(
+        "the journal holds {missing} releases that the ledger was never charged for: the ledger \
+         is an old one"
+    )]
+    LedgerBehind {
+        /// Releases without a charge.
+        missing: usize,
+    },
+    /// Fewer neighbours.
+    #[error("cannot go on without `{name}`: {why}")]
+    Leave {
+        /// Who.
+        name: String,
+        /// Why not.
+        why: CannotLeave,
+    },
+    /// The journal was written with another end in mind.
+    #[error("the journal does not continue this run: round {0} cannot have ended as it says")]
+    Order(u64),
+}
+
+/// Something that an honest neighbour would not have sent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Refusal {
+    /// From whom.
+    pub from: String,
+    /// What is wrong, with both sides' values.
+    pub what: String,
+    /// The bytes: evidence.
+    pub frame: Vec<u8>,
+}
+
+/// What was counted since the start of this process.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Stats {
+    /// Frames and bytes out.
+    pub sent: (u64, u64),
+    /// Frames and bytes in.
+    pub received: (u64, u64),
+    /// Vectors that were sent again.
+    pub repeated: u64,
+    /// Frames refused.
+    pub refused: u64,
+}

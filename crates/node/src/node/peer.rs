@@ -1,0 +1,119 @@
+//! What an agent knows of one neighbour, and when it speaks to it again.
+
+use dzoa::privacy::Seen;
+use std::time::Duration;
+
+/// The first repetition comes after this long without progress; each further one after twice as
+/// long.
+pub(super) const FIRST_RESEND: Duration = Duration::from_millis(150);
+/// And at least this often: it is also the sign of life.
+pub(super) const SLOWEST_RESEND: Duration = Duration::from_secs(2);
+
+/// One neighbour.
+#[derive(Clone, Debug)]
+pub struct Peer {
+    /// Its position in the graph.
+    pub index: usize,
+    /// Its name.
+    pub name: String,
+    /// When it was last heard, as far as it can be believed; the start, before that.
+    pub heard: Duration,
+    /// Whether it was ever heard.
+    pub met: bool,
+    /// Whether it spoke to this process, and not only to an earlier one.
+    pub greeted: bool,
+    /// The random number of its process.
+    pub session: u64,
+    /// The last of its frames that was heard, by number.
+    pub number: u64,
+    /// The furthest that its ledger was seen.
+    pub seen: Option<Seen>,
+    /// How long rounds have waited for it.
+    pub waited: Duration,
+    /// Its round.
+    pub round: u64,
+    /// The first vector of ours that it misses.
+    pub needs: u64,
+    /// The last vector of its that was taken in.
+    pub has: u64,
+    /// Whether the last thing it said about its vectors was refused.
+    pub suspect: bool,
+    /// Whether we went on without it, and from which round.
+    pub left: Option<u64>,
+    /// What the journal says of its ledger.
+    written: Option<Seen>,
+    next_send: Duration,
+    interval: Duration,
+    spoken: Duration,
+}
+
+impl Peer {
+    pub(super) fn new(index: usize, name: String, now: Duration) -> Self {
+        Self {
+            index,
+            name,
+            heard: now,
+            met: false,
+            greeted: false,
+            session: 0,
+            number: 0,
+            seen: None,
+            waited: Duration::ZERO,
+            round: 0,
+            needs: 1,
+            has: 0,
+            suspect: false,
+            left: None,
+            written: None,
+            next_send: now,
+            interval: FIRST_RESEND,
+            spoken: now,
+        }
+    }
+
+    /// How far its ledger was seen, where the journal does not say so yet.
+    pub(super) fn news(&mut self) -> Option<Seen> {
+        let news = self.seen.filter(|_| self.seen != self.written);
+        self.written = self.seen;
+        news
+    }
+
+    /// What the journal says of its ledger.
+    pub(super) fn recall(&mut self, seen: Seen) {
+        (self.seen, self.written) = (Some(seen), Some(seen));
+    }
+
+    /// Something new came from it, or something new went to it: patience starts again.
+    pub(super) fn progress(&mut self, now: Duration) {
+        self.interval = FIRST_RESEND;
+        self.next_send = now + self.interval;
+    }
+
+    /// Whether it is time to repeat.
+    pub(super) fn is_due(&self, now: Duration) -> bool {
+        now >= self.next_send
+    }
+
+    /// Something was repeated.
+    pub(super) fn repeated(&mut self, now: Duration) {
+        self.spoken = now;
+        self.next_send = now + self.interval;
+        self.interval = (self.interval * 2).min(SLOWEST_RESEND);
+    }
+
+    /// When it is time to repeat.
+    pub(super) fn next_send(&self) -> Duration {
+        self.next_send
+    }
+
+    /// Something was sent to it.
+    pub(super) fn spoke(&mut self, now: Duration) {
+        self.spoken = now;
+    }
+
+    /// Whether it is answered at once when it says that it misses something: not while what was
+    /// just sent may still be on its way.
+    pub(super) fn may_answer(&self, now: Duration) -> bool {
+        now >= self.spoken + FIRST_RESEND
+    }
+}

@@ -1,0 +1,58 @@
+//! The result of a run in a screenful of text.
+
+use crate::pages::facts;
+use crate::summary::{NOT_TO_BE_SHARED, Summary};
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// The summary on the terminal.
+pub fn describe(summary: &Summary, out: &Path) -> String {
+    let mut text = String::new();
+    let trials =
+        if summary.trials == 1 { "1 trial".into() } else { format!("{} trials", summary.trials) };
+    let seeded = if summary.seeded { ", seeded: for tests" } else { "" };
+    let _ = writeln!(
+        text,
+        "{}: {} on {}, {} agents, {} columns, {} rounds, {trials}{seeded}\n",
+        summary.name,
+        summary.algorithm,
+        summary.loss,
+        summary.agents,
+        summary.features,
+        summary.rounds_done
+    );
+    for (label, value) in facts(summary) {
+        let _ = writeln!(text, "  {label:<28}{value}");
+    }
+    if summary.final_error.is_some_and(|error| error > summary.agents as f64) {
+        text.push_str(
+            "\n  The agents ended farther from the optimum than zero is: the steps are too long \
+             (raise\n  algorithm.lipschitz, or lower algorithm.step), or the noise is too much \
+             for so few rows.\n",
+        );
+    }
+    let _ = writeln!(text, "\n  privacy: {}", summary.privacy_statement());
+    if summary.privacy.first().is_some_and(|entry| entry.c1_holds == Some(false)) {
+        let _ = writeln!(
+            text,
+            "  Lemma 3 is taken with a c1 that does not hold for the {} loss on these rows.",
+            summary.loss
+        );
+    }
+    if summary.step_raised {
+        let _ = writeln!(text, "  u_2 was raised to what the objective's values can resolve.");
+    }
+    if summary.moved_inside > 0 {
+        let _ = writeln!(
+            text,
+            "  {} of the releases lay outside the public ball and were moved into it.",
+            summary.moved_inside
+        );
+    }
+    let _ = writeln!(
+        text,
+        "\n  files in {}: report.html, summary.json, trace.csv ({NOT_TO_BE_SHARED}), model.json",
+        out.display()
+    );
+    text
+}

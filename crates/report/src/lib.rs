@@ -1,0 +1,39 @@
+//! What a run leaves behind: summary.json, trace.csv, model.json, charts, and pages.
+//!
+//! [`Summary`] is the result of a run and [`Model`] the part of it that may be shared.
+//! [`TraceFile`] writes the rounds while they go and [`Trace`] reads them back. [`run_html`] and
+//! [`comparison_html`] make one page each that needs no network. [`Chart`] draws figures for print.
+//!
+//! Invariant: nothing here sees rows. Everything is made from numbers that a run handed over, so
+//! that `dzoa report` writes the same page from the files alone. What depends on private rows is
+//! written with [`write_private`], readable by its owner only, and says so in its first words
+//! ([`NOT_TO_BE_SHARED`]). No sentence about privacy is made here: it comes from
+//! [`dzoa::privacy::Statement`].
+
+mod chart;
+mod describe;
+mod model;
+mod pages;
+mod plan;
+mod plot;
+mod private_file;
+mod summary;
+mod trace_file;
+mod write;
+
+pub use chart::{
+    BLACK, BLUE, Chart, Curve, ERROR_AXIS, GREEN, ORANGE, PURPLE, Panel, RED, Style, described,
+    number, png,
+};
+pub use describe::describe;
+pub use kuva::prelude::MarkerShape;
+pub use model::{Coefficient, MODEL_FORMAT, Model};
+pub use pages::{
+    Comparison, ComparisonRow, ParetoPoint, Points, Trace, comparison_html, facts, run_html,
+};
+pub use plan::describe_plan;
+pub use plot::{convergence_svg, scores_svg};
+pub use private_file::{create_private, let_group_read, replace_private, sync_parent};
+pub use summary::{NOT_TO_BE_SHARED, PrivacyEntry, Summary};
+pub use trace_file::{SHARED_TRACE_HEADER, TraceFile, join_traces, trace_header};
+pub use write::{csv_field, csv_number, to_json, write_file, write_private};

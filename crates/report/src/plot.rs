@@ -1,0 +1,98 @@
+//! Charts as SVG.
+
+use crate::chart::{BLUE, RED};
+use crate::summary::Summary;
+use kuva::prelude::*;
+
+/// The scores of an attack under the two data sets, and the threshold between them.
+pub fn scores_svg(scores: &[Vec<f64>; 2], threshold: f64, verdict: &str) -> String {
+    // In standard deviations under D, from its mean: numbers that a reader knows.
+    let n = scores[0].len().max(1) as f64;
+    let mean = scores[0].iter().sum::<f64>() / n;
+    let variance = scores[0].iter().map(|score| (score - mean).powi(2)).sum::<f64>() / n;
+    let unit = if variance > 0.0 { variance.sqrt() } else { 1.0 };
+    let scores = scores
+        .each_ref()
+        .map(|scores| scores.iter().map(|score| (score - mean) / unit).collect::<Vec<f64>>());
+    let threshold = (threshold - mean) / unit;
+    let all = || scores.iter().flatten().copied().filter(|score| score.is_finite());
+    let (low, high) =
+        (all().fold(f64::INFINITY, f64::min), all().fold(f64::NEG_INFINITY, f64::max));
+    let range = if low < high { (low, high) } else { (threshold - 1.0, threshold + 1.0) };
+    let histogram = |scores: &[f64], color: &str, label: &str| {
+        Histogram::new()
+            .with_data(scores.to_vec())
+            .with_bins(60)
+            .with_range(range)
+            .with_color(color)
+            .with_step(true)
+            .with_legend(label)
+    };
+    let plots: Vec<Plot> = vec![
+        histogram(&scores[0], BLUE, "data set D").into(),
+        histogram(&scores[1], RED, "data set D', one row replaced").into(),
+    ];
+    let layout = Layout::auto_from_plots(&plots)
+        .with_title(format!("What the attacker sees: {verdict}"))
+        .with_x_label("score, in standard deviations under D")
+        .with_y_label("runs")
+        .with_reference_line(ReferenceLine::vertical(threshold))
+        .with_width(760.0)
+        .with_height(440.0);
+    render_to_svg(plots, layout)
+}
+
+/// Error against round on a log axis, with the spread over trials. `None` where there is no curve.
+pub fn convergence_svg(summary: &Summary) -> Option<String> {
+    let mut points = Vec::new();
+    let (mut low, mut high) = (Vec::new(), Vec::new());
+    for (i, round) in summary.error_rounds.iter().enumerate() {
+        let at = |series: &[Option<f64>]| series.get(i).copied().flatten().filter(|e| *e > 0.0);
+        let (Some(error), Some(l), Some(h)) =
+            (at(&summary.error), at(&summary.error_low), at(&summary.error_high))
+        else {
+            continue;
+        };
+        points.push((*round as f64, error));
+        low.push(l);
+        high.push(h);
+    }
+    if points.len() < 2 {
+        return None;
+    }
+    let mut line = LinePlot::new().with_data(points).with_color(BLUE).with_stroke_width(2.0);
+    if summary.trials > 1 {
+        line = line.with_band(low, high);
+    }
+    let plots: Vec<Plot> = vec![line.into()];
+    let claim = match summary.claim() {
+        dzoa::privacy::Claim::Nominal => "privacy nominal: not a guarantee",
+        dzoa::privacy::Claim::Exact => "privacy exact",
+        dzoa::privacy::Claim::None => "no privacy claim",
+    };
+    let trials = match summary.trials {
+        1 => String::new(),
+        n => format!(", mean and range of {n} trials"),
+    };
+    let layout = Layout::auto_from_plots(&plots)
+        .with_title(format!("{}: {} ({claim})", summary.name, summary.algorithm))
+        .with_x_label(format!("round m{trials}"))
+        .with_y_label("normalised error Σ‖βₖ − βᶜ‖²/‖βᶜ‖²")
+        .with_log_y()
+        .with_width(760.0)
+        .with_height(440.0);
+    Some(renumbered(&render_to_svg(plots, layout)))
+}
+
+/// kuva numbers its clip paths over the whole process. A drawing must not depend on how many came
+/// before it: the same run gives the same bytes.
+fn renumbered(svg: &str) -> String {
+    const NAME: &str = "kuva-clip-";
+    let mut parts = svg.split(NAME);
+    let mut out = parts.next().unwrap_or_default().to_string();
+    for part in parts {
+        out += NAME;
+        out += part.trim_start_matches(|character: char| character.is_ascii_digit());
+    }
+    out
+}

@@ -1,0 +1,202 @@
+//! summary.json: the result of a run, in the words of the interface.
+
+use dzoa::privacy::{Claim, Statement};
+use serde::{Deserialize, Serialize};
+
+/// What is written into every file that holds values which depend on private rows and are not
+/// protected: errors, gaps, accuracies, what was measured.
+pub const NOT_TO_BE_SHARED: &str = "for the holder of the rows: do not share";
+
+fn not_to_be_shared() -> String {
+    NOT_TO_BE_SHARED.into()
+}
+
+/// The whole file. Numbers that do not exist are null, never NaN.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Summary {
+    /// Who may see the file.
+    #[serde(default = "not_to_be_shared")]
+    pub sharing: String,
+    /// The run's name.
+    pub name: String,
+    /// `finished`, `stopped`, `non-finite`, `diverged`, `budget-exhausted` or `not-certified`; from
+    /// an agent also `neighbour-lost`, `neighbour-left` or `left-behind`.
+    pub status: String,
+    /// d-zoa, admm.
+    pub algorithm: String,
+    /// intrinsic, none.
+    pub mechanism: String,
+    /// The loss.
+    pub loss: String,
+    /// The agents' names.
+    pub agent_names: Vec<String>,
+    /// K.
+    pub agents: usize,
+    /// Edges of the network, by position.
+    pub edges: Vec<(usize, usize)>,
+    /// P.
+    pub features: usize,
+    /// Rounds asked for.
+    pub rounds: u64,
+    /// Rounds done in every trial.
+    pub rounds_done: u64,
+    /// Repetitions.
+    pub trials: usize,
+    /// The seed, if any.
+    pub seed: Option<u64>,
+    /// A seeded run is repeatable, and states no guarantee.
+    pub seeded: bool,
+    /// The rounds at which `error` was recorded.
+    pub error_rounds: Vec<u64>,
+    /// The paper's metric at those rounds, mean over trials.
+    pub error: Vec<Option<f64>>,
+    /// Smallest and largest over trials.
+    pub error_low: Vec<Option<f64>>,
+    /// Largest over trials.
+    pub error_high: Vec<Option<f64>>,
+    /// The paper's metric of what the agents report in the end, mean over trials.
+    pub final_error: Option<f64>,
+    /// And for every trial.
+    pub final_errors: Vec<Option<f64>>,
+    /// Training accuracy of the mean model in every trial, for classifiers.
+    pub accuracies: Vec<f64>,
+    /// The centralised objective at the mean model, mean over trials.
+    pub objective: Option<f64>,
+    /// The optimum, mean over trials.
+    pub optimum: Option<f64>,
+    /// Largest duality gap of the reference over trials.
+    pub optimum_gap: Option<f64>,
+    /// Largest violation of stationarity over trials: what is known where a free intercept leaves
+    /// no gap.
+    pub optimum_stationarity: Option<f64>,
+    /// Largest distance of an agent from the mean of the agents, first trial.
+    pub consensus: Option<f64>,
+    /// One array per agent, first trial.
+    pub coefficients: Vec<Vec<f64>>,
+    /// Names of the coefficients.
+    pub columns: Vec<String>,
+    /// Values of the objective asked for, all agents and trials.
+    pub oracle_calls: u64,
+    /// Vectors sent from one agent to another (or to and from a coordinator), all trials.
+    #[serde(default)]
+    pub messages: u64,
+    /// Their values, at eight bytes each.
+    #[serde(default)]
+    pub bytes: u64,
+    /// Whether u_2 was raised to what an opaque objective can resolve.
+    pub step_raised: bool,
+    /// Releases that lay outside the public ball and were moved into it, all agents and trials.
+    #[serde(default)]
+    pub moved_inside: u64,
+    /// Time of the rounds alone, summed over trials.
+    pub seconds: f64,
+    /// One entry per agent.
+    pub privacy: Vec<PrivacyEntry>,
+    /// The config as given.
+    pub config: serde_json::Value,
+}
+
+/// What may be said about one agent's privacy, and what is known about its noise.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PrivacyEntry {
+    /// What may be said.
+    #[serde(flatten)]
+    pub statement: Statement,
+    /// Theorem 1's sigma_k.
+    pub sigma_assumed: Option<f64>,
+    /// The standard deviation that is really there.
+    pub sigma_measured: Option<f64>,
+    /// How it was measured.
+    pub sigma_measured_how: Option<String>,
+    /// The exact total that the measured noise would give if it were Gaussian. An estimate.
+    pub epsilon_if_measured_noise_were_gaussian: Option<f64>,
+    /// Lemma 3.
+    pub sensitivity: Option<f64>,
+    /// c1 used in it.
+    pub c1: Option<f64>,
+    /// Whether c1 holds for this loss.
+    pub c1_holds: Option<bool>,
+}
+
+impl From<Statement> for PrivacyEntry {
+    fn from(statement: Statement) -> Self {
+        Self {
+            statement,
+            sigma_assumed: None,
+            sigma_measured: None,
+            sigma_measured_how: None,
+            epsilon_if_measured_noise_were_gaussian: None,
+            sensitivity: None,
+            c1: None,
+            c1_holds: None,
+        }
+    }
+}
+
+impl Summary {
+    /// What may be said about the whole run.
+    pub fn statement(&self) -> Statement {
+        Statement::together(self.privacy.iter().map(|entry| &entry.statement))
+    }
+
+    /// The claim of the whole run: the weakest of the agents'.
+    pub fn claim(&self) -> Claim {
+        self.statement().claim
+    }
+
+    /// The statement in plain sentences, and how the noise of a nominal claim compares with what it
+    /// assumes.
+    pub fn privacy_statement(&self) -> String {
+        let statement = self.statement();
+        let noise = match statement.claim {
+            Claim::Nominal => self.noise_sentence().unwrap_or_default(),
+            Claim::Exact | Claim::None => String::new(),
+        };
+        statement.sentence() + &noise
+    }
+
+    /// The summary without what was measured on private rows.
+    pub fn public(&self) -> Self {
+        let mut public = self.clone();
+        for entry in &mut public.privacy {
+            entry.sigma_measured = None;
+            entry.epsilon_if_measured_noise_were_gaussian = None;
+        }
+        public
+    }
+
+    /// How the noise that is there compares with the noise that the claim assumes.
+    fn noise_sentence(&self) -> Option<String> {
+        let range = |values: Vec<f64>| {
+            let low = values.iter().copied().reduce(f64::min)?;
+            let high = values.iter().copied().reduce(f64::max)?;
+            Some((low, high))
+        };
+        let pick = |get: fn(&PrivacyEntry) -> Option<f64>| -> Vec<f64> {
+            self.privacy.iter().filter_map(get).collect()
+        };
+        let assumed = range(pick(|entry| entry.sigma_assumed))?;
+        let measured = range(pick(|entry| entry.sigma_measured))?;
+        let ratio = range(pick(|entry| {
+            Some(entry.sigma_assumed? / entry.sigma_measured.filter(|s| *s > 0.0)?)
+        }))?;
+        let verdict = if ratio.0 > 1.0 {
+            format!("{:.1} to {:.1} times less than it needs", ratio.0, ratio.1)
+        } else {
+            format!("{:.2} to {:.2} of what it needs", 1.0 / ratio.1, 1.0 / ratio.0)
+        };
+        let if_gaussian = range(pick(|entry| entry.epsilon_if_measured_noise_were_gaussian))
+            .map(|(_, largest)| {
+                format!(
+                    " If that noise were Gaussian, all rounds together would cost epsilon \
+                     {largest:.0}."
+                )
+            })
+            .unwrap_or_default();
+        Some(format!(
+            " It assumes noise of standard deviation {:.2e} to {:.2e}; \
+             measured: {:.2e} to {:.2e}, {verdict}.{if_gaussian}",
+            assumed.0, assumed.1, measured.0, measured.1
+        ))
+    }
+}

@@ -1,0 +1,44 @@
+//! From files to rows: the public schema, the readers, and the problem that a run is about.
+//!
+//! [`Schema`] says what the columns of a file mean. [`load()`] reads a text, LIBSVM or Parquet file
+//! as its schema says, and [`infer_schema`] drafts a schema. [`InstanceSpec`] says which rows a run
+//! is about and who talks to whom; [`Instances`] holds both, loaded or generated. [`Section`] reads
+//! TOML so that every complaint names its place, and [`Error`] is how all front ends complain.
+//!
+//! ```
+//! use dzoa_table::{Node, Schema, Section};
+//!
+//! let text = r#"
+//!     [schema]
+//!     columns = [{ name = "sex", kind = "categorical", levels = ["f", "m"] }]
+//!     target = { name = "ill" }
+//! "#;
+//! let file = Node::parse(text, "run.toml")?;
+//! let schema = Schema::read(&Section::root(&file).section("schema")?)?;
+//! assert_eq!(schema.feature_names(), ["sex=f", "sex=m"]);
+//! # Ok::<(), dzoa_table::Error>(())
+//! ```
+//!
+//! Invariant: bounds, levels and widths come from the schema and never from rows, so that reading
+//! costs no privacy. Whatever a file holds, the answer is rows or an [`Error`] with a place, never
+//! a panic. [`infer_schema`] alone looks at the data for its answer, and its draft says so.
+
+mod error;
+mod infer;
+mod instances;
+mod load;
+mod problem;
+mod reader;
+mod schema;
+mod shape;
+mod source;
+
+pub use error::{Error, Result, shown};
+pub use infer::infer_schema;
+pub use instances::{INTERCEPT, InstanceSpec, Instances};
+pub use load::{Counts, Loaded, Request, Task, load};
+pub use problem::{ColumnRef, ProblemSpec};
+pub use reader::{FromNode, Node, Place, Section, Value, only_with, suggestion};
+pub use schema::Schema;
+pub use shape::{Shape, ShapeKeys};
+pub use source::{DataSource, Split};

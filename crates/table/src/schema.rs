@@ -1,0 +1,559 @@
+//! The public `[schema]`: what a file's columns mean, and how one value becomes features.
+//!
+//! A schema is the same for all agents and nothing in it is taken from data at run time, so bounds
+//! and levels cost no privacy.
+
+mod missing;
+mod target;
+mod values;
+
+pub use target::{Coding, Target};
+pub use values::{Fault, Levels, Range, number};
+
+use crate::error::{Error, Result, shown};
+use crate::reader::{Node, Place, Section};
+use missing::{OnMissing, indicator};
+use std::collections::HashSet;
+use values::texts;
+
+/// Every key of `[schema]`.
+const KEYS: [&str; 12] = [
+    "header",
+    "skip_lines",
+    "comment",
+    "delimiter",
+    "trim",
+    "missing",
+    "on_missing",
+    "rows_to_unit_ball",
+    "columns",
+    "features",
+    "bound",
+    "target",
+];
+
+/// More columns than this are a slip of the finger: the model alone would not fit into memory.
+const MOST_FEATURES: usize = 100_000_000;
+
+/// Below this share of filled entries a sparse row is smaller and faster than a dense one.
+const SPARSE_BELOW: f64 = 0.25;
+
+/// What the columns of a file mean.
+#[derive(Clone, Debug)]
+pub struct Schema {
+    json: serde_json::Value,
+    rows_in_unit_ball: bool,
+    missing: Vec<String>,
+    on_missing: OnMissing,
+    /// How a text file is cut into fields.
+    pub(crate) text: TextFormat,
+    /// The columns of a text or Parquet file, in the order of the schema.
+    pub(crate) columns: Vec<Column>,
+    /// Set for LIBSVM files, which have numbered columns instead.
+    pub(crate) libsvm: Option<Libsvm>,
+    /// What is to be predicted.
+    pub(crate) target: Target,
+}
+
+/// How a text file is cut into fields.
+#[derive(Clone, Debug)]
+pub struct TextFormat {
+    /// Whether the first line names the columns.
+    pub header: bool,
+    /// Lines before the header or the first row.
+    pub skip_lines: usize,
+    /// Lines that begin with this are not data.
+    pub comment: Option<u8>,
+    /// Between two fields.
+    pub delimiter: u8,
+    /// Whether blanks around a field are dropped.
+    pub trim: bool,
+}
+
+/// The numbered columns of a LIBSVM file.
+#[derive(Clone, Debug)]
+pub struct Libsvm {
+    /// The largest index.
+    pub features: usize,
+    /// Divides every column.
+    pub range: Range,
+}
+
+/// One column of a file.
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// As in the header.
+    pub name: String,
+    /// What becomes of it.
+    pub kind: Kind,
+    /// Whether its last feature is the 0/1 column `NAME:missing`.
+    has_indicator: bool,
+}
+
+/// What becomes of a column.
+#[derive(Clone, Debug)]
+pub enum Kind {
+    /// One feature within [-1, 1].
+    Numeric(Range),
+    /// One 0/1 feature per level.
+    Categorical(Levels),
+    /// Nothing.
+    Ignore,
+    /// It marks the place of the target in a file without a header.
+    Target,
+}
+
+impl Schema {
+    /// Reads the table `[schema]`.
+    pub fn read(section: &Section<'_>) -> Result<Self> {
+        if !section.is_present() {
+            return Err(Error::input("the config has no [schema], which files need")
+                .hint("`dzoa schema infer FILE` drafts one"));
+        }
+        let json = KEYS
+            .iter()
+            .filter_map(|&key| Some((key.to_string(), section.node(key)?.to_json())))
+            .collect();
+        let text = TextFormat::read(section)?;
+        let mut missing: Vec<String> = section.or("missing", Vec::new())?;
+        if text.trim {
+            // Fields lose their blanks before they are compared with these.
+            missing.iter_mut().for_each(|marker| *marker = marker.trim().to_string());
+        }
+        let on_missing = OnMissing::read(section)?;
+        let columns = read_columns(section, on_missing)?;
+        let libsvm = read_libsvm(section, columns.is_empty())?;
+        let schema = Self {
+            json,
+            rows_in_unit_ball: section.or("rows_to_unit_ball", true)?,
+            missing,
+            on_missing,
+            text,
+            target: Target::read(section, libsvm.is_some())?,
+            columns,
+            libsvm,
+        };
+        section.finish()?;
+        schema.check(section)?;
+        Ok(schema)
+    }
+
+    /// The schema as it was written, for `model.json`.
+    pub fn to_json(&self) -> serde_json::Value {
+        self.json.clone()
+    }
+
+    /// The inverse of [`Schema::to_json`]; `place` is the path of the file, for messages.
+    pub fn from_json(json: &serde_json::Value, place: &str) -> Result<Self> {
+        let file = Place::File { path: place.into(), line: 1 };
+        let node = Node::from_json(json, &file).ok_or_else(|| {
+            Error::input(format!("{place}: the schema holds a null"))
+                .hint("write the model anew with `dzoa run`")
+        })?;
+        Self::read(&Section::named(&node, "schema")?)
+    }
+
+    /// The columns after encoding, without the intercept.
+    pub fn feature_names(&self) -> Vec<String> {
+        if let Some(libsvm) = &self.libsvm {
+            return (1..=libsvm.features).map(|index| index.to_string()).collect();
+        }
+        let mut names = Vec::new();
+        for Column { name, kind, has_indicator } in &self.columns {
+            match kind {
+                Kind::Numeric(_) => names.push(name.clone()),
+                Kind::Categorical(levels) => {
+                    names.extend(levels.texts().iter().map(|level| format!("{name}={level}")));
+                }
+                Kind::Ignore | Kind::Target => {}
+            }
+            names.extend(has_indicator.then(|| indicator(name)));
+        }
+        names
+    }
+
+    /// Number of features after encoding, without the intercept.
+    pub fn width(&self) -> usize {
+        match &self.libsvm {
+            Some(libsvm) => libsvm.features,
+            None => self.columns.iter().map(Column::width).sum(),
+        }
+    }
+
+    /// Whether every row is divided by `max(1, norm)`.
+    pub fn rows_in_unit_ball(&self) -> bool {
+        self.rows_in_unit_ball
+    }
+
+    /// Whether rows are mostly zeros by construction.
+    pub fn is_sparse(&self) -> bool {
+        let filled = self.columns.iter().filter(|column| column.width() > 0).count();
+        self.libsvm.is_some() || (filled as f64) < SPARSE_BELOW * self.width() as f64
+    }
+
+    /// Whether rows that lack a value are left out, so that the number of rows depends on private
+    /// cells. A public fact: no file is needed to tell.
+    pub fn drops_rows(&self) -> bool {
+        self.on_missing == OnMissing::Drop
+    }
+
+    /// Whether a field says that nothing was recorded.
+    pub fn is_missing(&self, text: &str) -> bool {
+        self.missing.iter().any(|marker| marker == text)
+    }
+
+    fn check(&self, section: &Section<'_>) -> Result<()> {
+        if self.text.comment == Some(self.text.delimiter) {
+            return Err(section
+                .error("comment", "is the same character as `delimiter`")
+                .hint("give one of them another character"));
+        }
+        if self.width() == 0 {
+            return Err(section
+                .error("columns", "leaves nothing to learn from")
+                .hint("give at least one column the kind \"numeric\" or \"categorical\""));
+        }
+        let mut names = HashSet::new();
+        for Column { name, kind, has_indicator } in &self.columns {
+            let indicator = has_indicator.then(|| indicator(name));
+            for name in [Some(name.clone()), indicator].into_iter().flatten() {
+                if !names.insert(name.clone()) {
+                    return Err(section
+                        .error("columns", &format!("names {} twice", shown(&name)))
+                        .hint(
+                            "every column needs a name of its own; NAME:missing is an indicator's",
+                        ));
+                }
+            }
+            let is_target = *name == self.target.name && self.target.file.is_none();
+            if is_target != matches!(kind, Kind::Target) {
+                let problem = format!("and `schema.target` disagree about {}", shown(name));
+                return Err(section.error("columns", &problem).hint(
+                    "a column of the kind \"target\" has the target's name, \
+                     and the target is no feature",
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl TextFormat {
+    fn read(section: &Section<'_>) -> Result<Self> {
+        Ok(Self {
+            header: section.or("header", true)?,
+            skip_lines: section.or("skip_lines", 0)?,
+            comment: character(section, "comment")?,
+            delimiter: character(section, "delimiter")?.unwrap_or(b','),
+            trim: section.or("trim", true)?,
+        })
+    }
+}
+
+impl Column {
+    fn read(section: &Section<'_>, on_missing: OnMissing) -> Result<Self> {
+        let name: String = section.required("name")?;
+        let kind = section.choice("kind", &["numeric", "categorical", "ignore", "target"])?;
+        let kind = match kind {
+            Some("numeric") => Kind::Numeric(Range::read(section)?),
+            Some("categorical") => {
+                let texts = texts(section, "levels")?.ok_or_else(|| {
+                    section
+                        .error("levels", "is missing")
+                        .hint(format!("list all values that {} can take", shown(&name)))
+                })?;
+                Kind::Categorical(Levels::new(texts).map_err(|twice| {
+                    section.error("levels", &format!("holds {} twice", shown(&twice)))
+                })?)
+            }
+            Some("ignore") => Kind::Ignore,
+            Some(_) => Kind::Target,
+            None => {
+                return Err(section.error("kind", "is missing").hint(format!(
+                    "say what {} is: \"numeric\", \"categorical\" or \"ignore\"",
+                    shown(&name)
+                )));
+            }
+        };
+        let has_indicator = match kind {
+            Kind::Numeric(_) | Kind::Categorical(_) => on_missing.has_indicator(section)?,
+            Kind::Ignore | Kind::Target => false,
+        };
+        section.finish()?;
+        Ok(Self { name, kind, has_indicator })
+    }
+
+    /// Features that the column becomes.
+    pub fn width(&self) -> usize {
+        let values = match &self.kind {
+            Kind::Numeric(_) => 1,
+            Kind::Categorical(levels) => levels.texts().len(),
+            Kind::Ignore | Kind::Target => 0,
+        };
+        values + usize::from(self.has_indicator)
+    }
+
+    /// Adds the non-zero features of a missing value, the first feature being number `at`. The
+    /// middle of a range is 0 and no level is 1, so that only the indicator is left.
+    pub fn encode_missing(&self, at: usize, entries: &mut Vec<(usize, f64)>) {
+        if self.has_indicator {
+            entries.push((at + self.width() - 1, 1.0));
+        }
+    }
+
+    /// Adds the non-zero features of one value, the first of them being number `at`. Returns
+    /// whether the value was clipped.
+    pub fn encode(
+        &self,
+        text: &str,
+        at: usize,
+        entries: &mut Vec<(usize, f64)>,
+    ) -> std::result::Result<bool, Fault> {
+        match &self.kind {
+            Kind::Numeric(range) => {
+                let (value, clipped) = range.apply(number(text)?);
+                if value != 0.0 {
+                    entries.push((at, value));
+                }
+                Ok(clipped)
+            }
+            Kind::Categorical(levels) => {
+                let level = levels.position(text).ok_or_else(|| levels.unknown(text, "level"))?;
+                entries.push((at + level, 1.0));
+                Ok(false)
+            }
+            Kind::Ignore | Kind::Target => Ok(false),
+        }
+    }
+}
+
+fn read_columns(section: &Section<'_>, on_missing: OnMissing) -> Result<Vec<Column>> {
+    let nodes: Vec<Node> = section.or("columns", Vec::new())?;
+    let read = |(at, node)| {
+        Column::read(&Section::named(node, &format!("schema.columns[{at}]"))?, on_missing)
+    };
+    nodes.iter().enumerate().map(read).collect()
+}
+
+fn read_libsvm(section: &Section<'_>, no_columns: bool) -> Result<Option<Libsvm>> {
+    let features = section.count("features")?;
+    let bound = section.positive("bound")?;
+    match features {
+        Some(features) if features > MOST_FEATURES => {
+            Err(section.error("features", &format!("must be at most {MOST_FEATURES}")))
+        }
+        Some(_) if !no_columns => Err(section
+            .error("features", "and `columns` exclude each other")
+            .hint("`features` is for LIBSVM files, `columns` for all others")),
+        Some(features) => Ok(Some(Libsvm { features, range: Range::Bound(bound.unwrap_or(1.0)) })),
+        None if bound.is_some() => Err(section
+            .error("bound", "is for LIBSVM files, and needs `features`")
+            .hint("elsewhere every numeric column has its own bound")),
+        None if no_columns => Err(section.error("columns", "is missing").hint(
+            "`dzoa schema infer FILE` drafts the columns; LIBSVM files need `features` instead",
+        )),
+        None => Ok(None),
+    }
+}
+
+fn character(section: &Section<'_>, key: &'static str) -> Result<Option<u8>> {
+    match section.optional::<String>(key)?.as_deref().map(str::as_bytes) {
+        None => Ok(None),
+        Some(&[byte]) if byte.is_ascii() && !matches!(byte, b'"' | b'\n' | b'\r') => Ok(Some(byte)),
+        Some(_) => Err(section
+            .error(key, "must be one ASCII character, and no quote or line end")
+            .hint("for example \",\" or \"\\t\"")),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    pub fn schema(text: &str) -> Result<Schema> {
+        let node = Node::parse(text, "run.toml")?;
+        Schema::read(&Section::root(&node).section("schema")?)
+    }
+
+    const HEART: &str = r#"
+        [schema]
+        header = false
+        missing = [" ?", ""]
+        columns = [
+          { name = "age", kind = "numeric", bound = 80 },
+          { name = "cp", kind = "categorical", levels = ["1", "2", "3"] },
+          { name = "temperature", kind = "numeric", low = 35.0, high = 41.0 },
+          { name = "slope", kind = "ignore" },
+        ]
+        target = { name = "num", positive = { above = 0 } }
+    "#;
+
+    fn complaint(text: &str) -> String {
+        schema(text).expect_err(text).to_string()
+    }
+
+    #[test]
+    fn a_schema_survives_the_way_through_json() {
+        let first = schema(HEART).unwrap();
+        let second = Schema::from_json(&first.to_json(), "model.json").unwrap();
+        assert_eq!(first.to_json(), second.to_json());
+        assert_eq!(second.feature_names(), ["age", "cp=1", "cp=2", "cp=3", "temperature"]);
+        assert!(second.rows_in_unit_ball());
+        assert!(second.is_missing("?"), "markers are trimmed like fields");
+    }
+
+    #[test]
+    fn json_that_is_no_schema_is_an_error_with_the_path() {
+        for json in ["null", "[]", "3", r#"{"features": null}"#, r#"{"features": -1}"#] {
+            let json = serde_json::from_str(json).unwrap();
+            let error = Schema::from_json(&json, "old/model.json").unwrap_err();
+            assert!(error.to_string().starts_with("old/model.json"), "{error}");
+        }
+    }
+
+    #[test]
+    fn values_are_scaled_clipped_and_counted() {
+        let schema = schema(HEART).unwrap();
+        let encode = |column: usize, text: &str| {
+            let mut entries = Vec::new();
+            let clipped = schema.columns[column].encode(text, 5, &mut entries).unwrap();
+            (entries, clipped)
+        };
+        assert_eq!(encode(0, "40"), (vec![(5, 0.5)], false));
+        assert_eq!(encode(0, "-1e300"), (vec![(5, -1.0)], true));
+        assert_eq!(encode(0, "0"), (vec![], false));
+        assert_eq!(encode(1, "2.0"), (vec![(6, 1.0)], false), "levels are compared as numbers");
+        assert_eq!(encode(2, "35"), (vec![(5, -1.0)], false));
+        assert_eq!(encode(2, "38"), (vec![], false));
+        assert_eq!(encode(2, "41"), (vec![(5, 1.0)], false));
+        assert_eq!(encode(2, "99"), (vec![(5, 1.0)], true));
+    }
+
+    fn with_indicators() -> String {
+        HEART
+            .replace("header = false", "header = false\non_missing = \"indicator\"")
+            .replace("high = 41.0 }", "high = 41.0, missing = false }")
+    }
+
+    #[test]
+    fn the_schema_alone_says_which_columns_have_an_indicator() {
+        let first = schema(&with_indicators()).unwrap();
+        let second = Schema::from_json(&first.to_json(), "model.json").unwrap();
+        for schema in [first, second] {
+            let expected =
+                ["age", "age:missing", "cp=1", "cp=2", "cp=3", "cp:missing", "temperature"];
+            assert_eq!(schema.feature_names(), expected);
+            assert_eq!(schema.width(), expected.len());
+            assert!(!schema.drops_rows());
+        }
+        assert!(schema(HEART).unwrap().drops_rows(), "an omitted key drops");
+    }
+
+    #[test]
+    fn a_missing_value_leaves_its_indicator_and_nothing_else() {
+        let schema = schema(&with_indicators()).unwrap();
+        let encode = |column: usize| {
+            let mut entries = Vec::new();
+            schema.columns[column].encode_missing(5, &mut entries);
+            entries
+        };
+        assert_eq!(encode(0), [(6, 1.0)]);
+        assert_eq!(encode(1), [(8, 1.0)], "after the three levels");
+        assert_eq!(encode(2), [], "the middle of the range, without a word");
+        assert_eq!(encode(3), [], "an ignored column is never missing");
+    }
+
+    #[test]
+    fn texts_that_look_like_numbers_stay_texts_among_other_texts() {
+        let levels = Levels::new(vec!["1".into(), "other".into()]).unwrap();
+        assert_eq!(levels.position("1"), Some(0));
+        assert_eq!(levels.position("1.0"), None);
+        assert_eq!(Levels::new(vec!["0".into(), "-0.0".into()]).unwrap_err(), "0");
+    }
+
+    #[test]
+    fn every_mistake_is_named_with_its_line() {
+        let numeric = r#"{ name = "a", kind = "numeric", bound = 1.0 }"#;
+        for (text, expected) in [
+            ("columns = 3", "`schema.columns` must be an array"),
+            ("columns = []", "`schema.columns` is missing"),
+            ("columns = [3]", "schema.columns[0] must be a table"),
+            ("columns = [{ kind = \"ignore\" }]", "`schema.columns[0].name` is missing"),
+            ("columns = [{ name = \"a\" }]", "`schema.columns[0].kind` is missing"),
+            ("columns = [{ name = \"a\", kind = \"number\" }]", "kind` is `number`"),
+            ("columns = [{ name = \"a\", kind = \"numeric\" }]", "`low` and `high`"),
+            ("columns = [{ name = \"a\", kind = \"numeric\", bound = 0 }]", "above 0, not 0"),
+            ("columns = [{ name = \"a\", kind = \"numeric\", bound = nan }]", "not NaN"),
+            ("columns = [{ name = \"a\", kind = \"numeric\", low = 2, high = 1 }]", "below `high`"),
+            ("columns = [{ name = \"a\", kind = \"numeric\", low = 1 }]", "`low` and `high`"),
+            ("columns = [{ name = \"a\", kind = \"categorical\" }]", "levels` is missing"),
+            ("columns = [{ name = \"a\", kind = \"categorical\", levels = [] }]", "at least one"),
+            (
+                "columns = [{ name = \"a\", kind = \"categorical\", levels = [1, 1.0] }]",
+                "`1` twice",
+            ),
+            (
+                "columns = [{ name = \"a\", kind = \"ignore\", bond = 1 }]",
+                "not a key that dzoa knows",
+            ),
+            (
+                "columns = [{ name = \"a\", kind = \"ignore\" }]\ntarget = { name = \"y\" }",
+                "nothing to learn",
+            ),
+            ("features = 0", "at least 1"),
+            ("features = 99999999999", "at most"),
+            ("delimiter = \"ab\"", "one ASCII character"),
+            ("comment = \",\"\nfeatures = 1", "same character"),
+            ("bound = 2.0", "needs `features`"),
+            ("features = 3\ntarget = { file = \"y.csv\" }", "no use for LIBSVM"),
+            ("features = 3\ntarget = { positive = {} }", "exactly one condition"),
+            ("features = 3\ntarget = { positive = { above = 1, equals = 2 } }", "exactly one"),
+            (
+                "features = 3\ntarget = { positive = { above = 1 }, bound = 3 }",
+                "exclude each other",
+            ),
+            ("features = 3\ntarget = { negative = { equals = 1 } }", "needs `positive`"),
+            ("features = 3\ntarget = { kind = \"numeric\" }", "bound` is missing"),
+            ("skip_line = 3\nfeatures = 3", "skip_line` is not a key"),
+            ("on_missing = \"keep\"\nfeatures = 3", "`schema.on_missing` is `keep`"),
+            ("on_missing = \"Drop\"\nfeatures = 3", "did you mean `drop`?"),
+            ("on_missing = true\nfeatures = 3", "`schema.on_missing` must be"),
+            (
+                "columns = [{ name = \"a\", kind = \"numeric\", bound = 1, missing = \"?\" }]",
+                "`schema.columns[0].missing` must be",
+            ),
+            (
+                "on_missing = \"indicator\"\n\
+                 columns = [{ name = \"a\", kind = \"ignore\", missing = true }]",
+                "missing` is not a key",
+            ),
+            (
+                "on_missing = \"indicator\"\n\
+                 columns = [{ name = \"a\", kind = \"numeric\", bound = 1 }, \
+                 { name = \"a:missing\", kind = \"ignore\" }]\ntarget = { name = \"y\" }",
+                "`a:missing` twice",
+            ),
+        ] {
+            let message = complaint(&format!("[schema]\n{text}"));
+            assert!(message.starts_with("run.toml:"), "{message}");
+            assert!(message.contains(expected), "{text}: {message}");
+        }
+        for (text, expected) in [
+            (format!("[schema]\ncolumns = [{numeric}]"), "`schema.target` is missing"),
+            (format!("[schema]\ncolumns = [{numeric}]\nfeatures = 1"), "exclude each other"),
+            (
+                format!("[schema]\ncolumns = [{numeric}, {numeric}]\ntarget = {{ name = \"y\" }}"),
+                "twice",
+            ),
+            (format!("[schema]\ncolumns = [{numeric}]\ntarget = {{ name = \"a\" }}"), "disagree"),
+            (
+                format!("[schema]\ncolumns = [{numeric}]\ntarget = {{ }}"),
+                "`schema.target.name` is missing",
+            ),
+            ("x = 1".into(), "no [schema]"),
+        ] {
+            let message = complaint(&text);
+            assert!(message.contains(expected), "{text}: {message}");
+        }
+    }
+}
