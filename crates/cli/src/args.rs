@@ -2,7 +2,7 @@
 
 mod figures;
 
-pub use figures::{FigureName, MergeArgs, ReproduceArgs};
+pub use figures::{MergeArgs, ReproduceArgs};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;

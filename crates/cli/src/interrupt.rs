@@ -1,5 +1,6 @@
 //! Ctrl-C: the first one asks the run to stop and keep what is done, the second one ends it.
 
+use dzoa_lab::Interrupt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static ASKED: AtomicBool = AtomicBool::new(false);
@@ -17,5 +18,10 @@ pub fn listen() {
 
 /// Whether the user asked to stop.
 pub fn asked() -> bool {
-    ASKED.load(Ordering::SeqCst)
+    flag().asked()
+}
+
+/// For a measurement that asks by itself.
+pub fn flag() -> Interrupt {
+    Interrupt::when(&ASKED)
 }

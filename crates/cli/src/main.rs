@@ -1,7 +1,6 @@
 //! The `dzoa` program: arguments in, one command, one place where errors are printed.
 
 mod args;
-mod attack;
 mod commands;
 mod config;
 mod external;
@@ -11,7 +10,6 @@ mod ledger_file;
 mod network_file;
 mod outcome;
 mod progress;
-mod refusal;
 mod summarise;
 mod terminal;
 mod trial;

@@ -1,7 +1,9 @@
 //! Progress on stderr: a bar on a terminal, plain lines elsewhere.
 
+use dzoa_lab::Watcher;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -118,11 +120,54 @@ impl Progress {
         format!("{:.0} %, about {} left", 100.0 * share, minutes(left))
     }
 
-    /// Removes the bar.
+    /// Removes the bar; dropping does, too, so that no error stands behind half a bar.
     pub fn finish(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
+/// For a measurement, which says itself how much there is to do.
+#[derive(Default)]
+pub struct Waiting(OnceLock<Progress>);
+
+impl Watcher for Waiting {
+    fn begin_runs(&self, total: u64, what: &str) {
+        self.0.get_or_init(|| Progress::of_runs(total, what));
+    }
+
+    fn begin_work(&self, seconds: f64, what: &str) {
+        self.0.get_or_init(|| Progress::of_work(seconds, what));
+    }
+
+    fn say(&self, what: &str) {
+        self.0.get().inspect(|progress| progress.say(what));
+    }
+
+    fn note(&self, what: &str) {
+        match self.0.get() {
+            Some(progress) => progress.note(what),
+            None => eprintln!("{what}"),
+        }
+    }
+
+    fn run_done(&self) {
+        self.0.get().inspect(|progress| progress.tick());
+    }
+
+    fn work_done(&self, seconds: f64) {
+        self.0.get().inspect(|progress| progress.work(seconds));
+    }
+
+    fn finish(&self) {
+        self.0.get().inspect(|progress| progress.finish());
     }
 }
 

@@ -17,6 +17,7 @@ mod pages;
 mod plan;
 mod plot;
 mod private_file;
+mod refusal;
 mod summary;
 mod trace_file;
 mod write;
@@ -34,6 +35,7 @@ pub use pages::{
 pub use plan::describe_plan;
 pub use plot::{convergence_svg, scores_svg};
 pub use private_file::{create_private, let_group_read, replace_private, sync_parent};
+pub use refusal::refused;
 pub use summary::{NOT_TO_BE_SHARED, PrivacyEntry, Summary};
 pub use trace_file::{SHARED_TRACE_HEADER, TraceFile, join_traces, trace_header};
 pub use write::{csv_field, csv_number, to_json, write_file, write_private};

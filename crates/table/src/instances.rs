@@ -92,6 +92,13 @@ impl Instances {
         Ok(Self { graph, columns, source: Source::Fixed(problem) })
     }
 
+    /// What is minimised.
+    pub fn loss(&self) -> &dyn Loss {
+        match &self.source {
+            Source::Fixed(problem) | Source::Synthetic(_, problem) => &*problem.loss,
+        }
+    }
+
     /// Whether every trial has the same rows.
     pub fn is_fixed(&self) -> bool {
         matches!(self.source, Source::Fixed(_))

@@ -1,14 +1,16 @@
 //! `dzoa reproduce` and `dzoa merge`.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use dzoa_lab::{FIGURES, Shard};
 use std::path::PathBuf;
 
 /// Flags of `dzoa reproduce`.
 #[derive(Debug, Args)]
 pub struct ReproduceArgs {
     /// Which figure
-    #[arg(value_enum)]
-    pub figure: FigureName,
+    #[arg(value_parser = figures())]
+    pub figure: String,
     /// Trials of every curve; with `all`, fig3-honest takes at most 20
     #[arg(long, default_value_t = 100, value_parser = trials)]
     pub trials: u64,
@@ -23,41 +25,6 @@ pub struct ReproduceArgs {
     pub out: Option<PathBuf>,
 }
 
-/// The figures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum FigureName {
-    /// The network
-    Fig1,
-    /// Error against round, D-ZOA and tuned DP-ADMM (nominal)
-    Fig2,
-    /// Error against total epsilon and against delta (nominal)
-    Fig3,
-    /// The same axes at equal exact total epsilon, with mechanisms that hold
-    Fig3Honest,
-    /// Assumed against measured noise of `intrinsic`
-    Noise,
-    /// Error against the number of rounds, beside Theorem 3
-    Rate,
-    /// All of them
-    All,
-}
-
-/// One of several equal parts of the trials.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shard {
-    /// From 1.
-    pub index: u64,
-    /// How many there are.
-    pub count: u64,
-}
-
-impl Shard {
-    /// Whether a trial, counted from 0, is in this part.
-    pub fn has(self, trial: u64) -> bool {
-        trial % self.count == self.index - 1
-    }
-}
-
 /// Flags of `dzoa merge`.
 #[derive(Debug, Args)]
 pub struct MergeArgs {
@@ -67,6 +34,11 @@ pub struct MergeArgs {
     /// Where to write
     #[arg(long, value_name = "DIR", default_value = "figures")]
     pub out: PathBuf,
+}
+
+/// The figures that the lab knows, with a word about each in `--help`.
+fn figures() -> PossibleValuesParser {
+    FIGURES.map(|(name, about)| PossibleValue::new(name).help(about)).into()
 }
 
 fn trials(text: &str) -> Result<u64, String> {

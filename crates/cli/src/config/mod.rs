@@ -97,11 +97,6 @@ impl Config {
         Source::load(path, sets)?.config()
     }
 
-    /// Reads a config that the program wrote itself; `shown` names it in messages.
-    pub fn from_text(text: &str, shown: &str) -> Result<Self> {
-        Self::read(&Node::parse(text, shown)?, PathBuf::new())
-    }
-
     /// The root of the run's randomness: its seed, or the operating system's entropy.
     pub fn streams(&self) -> Result<Streams> {
         root_streams(self.run.seed)

@@ -9,7 +9,6 @@ use crate::files::output_directory;
 use crate::interrupt;
 use crate::outcome::way_out;
 use crate::progress::Progress;
-use crate::refusal::refused;
 use crate::terminal;
 use dzoa::agent::Agent;
 use dzoa::plan::{Boxes, Circumstances, Data, Plan};
@@ -17,6 +16,7 @@ use dzoa::prelude::*;
 use dzoa::privacy::{EarlierRuns, Statement};
 use dzoa::run::evaluate::mean;
 use dzoa::run::{EarlyStop, ValueRecord, ValueRecorder};
+use dzoa_report::refused;
 use dzoa_report::{
     Model, NOT_TO_BE_SHARED, PrivacyEntry, Summary, Trace, csv_field, csv_number, describe,
     run_html, to_json, trace_header, write_file, write_private,

@@ -88,7 +88,11 @@ pub fn mean(vectors: &[Vec<f64>]) -> Vec<f64> {
 /// A quantile of a sample, interpolated; infinite values come last.
 ///
 /// ```
-/// assert_eq!(dzoa::run::evaluate::quantile(&[3.0, 1.0, 2.0, 4.0], 0.5), 2.5);
+/// use dzoa::run::evaluate::quantile;
+/// assert_eq!(quantile(&[3.0, 1.0, 2.0, 4.0], 0.5), 2.5);
+/// // numpy.percentile([1, 2, 4, 8, 16], [10, 90])
+/// assert!((quantile(&[16.0, 1.0, 2.0, 4.0, 8.0], 0.1) - 1.4).abs() < 1e-12);
+/// assert!((quantile(&[16.0, 1.0, 2.0, 4.0, 8.0], 0.9) - 12.8).abs() < 1e-12);
 /// ```
 pub fn quantile(values: &[f64], share: f64) -> f64 {
     let mut sorted = values.to_vec();

@@ -4,7 +4,6 @@
 use crate::args::AgentArgs;
 use crate::config::Config;
 use crate::files::model;
-use crate::refusal::refused;
 use crate::summarise::{About, privacy_entry};
 use dzoa::baselines::Needs;
 use dzoa::plan::Plan;
@@ -13,6 +12,7 @@ use dzoa::privacy::{EarlierRuns, Ledger, RunId};
 use dzoa::run::evaluate::{accuracy, distance, mean};
 use dzoa_node::journal::{self, JournalRecord};
 use dzoa_node::node::{End, Node};
+use dzoa_report::refused;
 use dzoa_report::{
     NOT_TO_BE_SHARED, SHARED_TRACE_HEADER, Summary, csv_field, csv_number, to_json, write_file,
     write_private,

@@ -7,14 +7,13 @@
 //! secret here, skip the zeroth-order loop and go straight to the solver that finishes it. Starts
 //! depend on the run alone, so that threads change nothing.
 
-use super::{Attack, Runs};
-use crate::refusal::refused;
-use dzoa::admm::Admm;
+use super::attack::{Attack, Runs};
 use dzoa::plan::{Charges, Data, Plan};
 use dzoa::prelude::*;
 use dzoa::primal::{
     Certified, InnerFailure, Lagrangian, Primal, PrimalStep, PrimalTask, Workspace,
 };
+use dzoa_report::refused;
 use dzoa_table::{Error, Result};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -41,8 +40,9 @@ impl Known {
         plan: &Plan,
     ) -> Result<Self> {
         let (settings, graph, k) = (*plan.admm(), plan.graph(), attack.k);
+        let quadratic = |l: usize| settings.rho * graph.neighbourhood(l, settings.self_loop) as f64;
         let duals = |problem: &Problem, l: usize, tolerance: f64| {
-            first_duals(problem, l, (&settings, graph), tolerance)
+            first_duals(problem, l, quadratic(l), tolerance)
         };
         let near = if attack.inner_loop(held, k).is_some() { NEAR } else { 1.0 };
         let tolerance = near * plan.at(k).charges.tau;
@@ -67,15 +67,9 @@ impl Known {
     }
 }
 
-/// The duals of agent l's first update.
-fn first_duals(
-    problem: &Problem,
-    l: usize,
-    (settings, graph): (&Admm, &Graph),
-    tolerance: f64,
-) -> Result<Vec<f64>> {
+/// The duals of agent l's first update, for the weight of its quadratic part.
+fn first_duals(problem: &Problem, l: usize, quadratic: f64, tolerance: f64) -> Result<Vec<f64>> {
     let objective = problem.local(l);
-    let quadratic = settings.rho * graph.neighbourhood(l, settings.self_loop) as f64;
     let linear = vec![0.0; problem.dim()];
     let lagrangian = Lagrangian { objective: &objective, linear, quadratic };
     let mut exact = Exact::new(problem.risk(l), Some(tolerance)).until_certified();

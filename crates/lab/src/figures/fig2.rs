@@ -4,9 +4,11 @@ use super::captions::{NOMINAL, lost, number, spread};
 use super::curves::{D_ZOA, DP_ADMM, ERROR, curve, paper_style};
 use super::paper::{Pair, ROUNDS};
 use super::raw::{Key, Measurement, Point};
-use super::trials::{Stop, Trial};
+use super::trials::Trial;
 use super::tuning::{self, Tuned};
-use super::{Drawing, Figure};
+use super::{Columns, Drawing, Figure};
+use crate::Interrupt;
+use crate::workers::Stop;
 use dzoa_report::{Chart, Panel};
 use dzoa_table::Result;
 
@@ -30,8 +32,8 @@ impl Figure for Fig2 {
         "fig2"
     }
 
-    fn columns(&self) -> (&'static str, &'static str) {
-        ("round", "error")
+    fn columns(&self) -> Columns {
+        Columns { x: "round", value: "error" }
     }
 
     fn cost(&self) -> f64 {
@@ -42,8 +44,8 @@ impl Figure for Fig2 {
         9.0
     }
 
-    fn prepare(&mut self, seed: u64) -> Result<(), Stop> {
-        self.tuned = tuning::tune(seed, &pairs())?;
+    fn prepare(&mut self, seed: u64, interrupt: Interrupt) -> Result<(), Stop> {
+        self.tuned = tuning::tune(seed, interrupt, &pairs())?;
         Ok(())
     }
 
@@ -93,7 +95,7 @@ impl Figure for Fig2 {
                             && key.algorithm == algorithm
                             && key.epsilon == epsilon
                     };
-                    let mut curve = curve(points, (label, style), select, |key| key.x);
+                    let mut curve = curve(points, &label, style, select, |key| key.x);
                     curve.marker_every = 25;
                     curve
                 })

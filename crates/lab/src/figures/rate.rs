@@ -4,8 +4,9 @@ use super::captions::{lost, number, spread};
 use super::curves::{ERROR, curve};
 use super::paper::Draw;
 use super::raw::{Key, Measurement, Point};
-use super::trials::{Stop, Trial};
-use super::{Drawing, Figure};
+use super::trials::Trial;
+use super::{Columns, Drawing, Figure};
+use crate::workers::Stop;
 use dzoa::prelude::*;
 use dzoa::privacy::calibrate::{lemma3_sensitivity, theorem1_sigma};
 use dzoa::run::evaluate::mean;
@@ -29,8 +30,8 @@ impl Figure for Rate {
         "rate"
     }
 
-    fn columns(&self) -> (&'static str, &'static str) {
-        ("rounds", "value")
+    fn columns(&self) -> Columns {
+        Columns { x: "rounds", value: "value" }
     }
 
     fn cost(&self) -> f64 {
@@ -70,7 +71,7 @@ impl Figure for Rate {
         let marked = |color, marker| Style { color, dash: None, marker: Some(marker) };
         let of = |figure: &'static str, algorithm: &'static str, label: &str, style: Style| {
             let select = move |key: &Key| key.figure == figure && key.algorithm == algorithm;
-            curve(points, (label.into(), style), select, |key| key.x)
+            curve(points, label, style, select, |key| key.x)
         };
         let average = |figure| {
             of(figure, AVERAGE, "average of rounds 1 to M", marked(BLUE, MarkerShape::Circle))
@@ -161,10 +162,10 @@ impl Rows<'_> {
     }
 
     fn round(&mut self, view: &RoundView<'_>) {
-        let fleet = view.simulation;
-        self.sums.resize_with(fleet.len(), || vec![0.0; self.draw.problem.dim()]);
+        let simulation = view.simulation;
+        self.sums.resize_with(simulation.len(), || vec![0.0; self.draw.problem.dim()]);
         for (k, sum) in self.sums.iter_mut().enumerate() {
-            sum.iter_mut().zip(fleet.release(k)).for_each(|(sum, b)| *sum += b);
+            sum.iter_mut().zip(simulation.release(k)).for_each(|(sum, b)| *sum += b);
         }
         if ROUNDS.contains(&view.round) {
             let scaled = |sum: &Vec<f64>| sum.iter().map(|s| s / view.round as f64).collect();
@@ -176,7 +177,7 @@ impl Rows<'_> {
             self.found.push(Row {
                 average_error: self.draw.error(averages.iter()),
                 average_gap: mean(&gaps)[0],
-                last_error: self.draw.error((0..fleet.len()).map(|k| fleet.release(k))),
+                last_error: self.draw.error((0..simulation.len()).map(|k| simulation.release(k))),
             });
         }
     }

@@ -1,22 +1,25 @@
 //! The paper's example: one draw of its data, and D-ZOA on it.
 
-use super::trials::Stop;
-use crate::config::Config;
-use crate::interrupt;
-use crate::refusal::refused;
+use crate::Interrupt;
+use crate::workers::Stop;
 use dzoa::baselines::Baseline;
+use dzoa::network::Topology;
 use dzoa::plan::{
     Algorithm, Auto, Data, Intrinsic, Mechanism, Noise, OptimumNorm, PerAgent, Plan, RunSpec, rules,
 };
 use dzoa::prelude::*;
 use dzoa::privacy::Event;
+use dzoa::problem::synthetic::Synthetic;
 use dzoa::reference::Optimum;
 use dzoa::run::evaluate::{error_or_infinity, norm_squared};
 use dzoa::run::{Lockstep, Releases, Simulation};
-use dzoa_table::{Error, Instances, Result};
+use dzoa::streams::Purpose;
+use dzoa_report::refused;
+use dzoa_table::{Error, Result};
 use rayon::prelude::*;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 /// M of the paper's simulations.
 pub const ROUNDS: u64 = 200;
@@ -34,7 +37,41 @@ pub struct Draw {
     pub optimum: Optimum,
     /// Of this draw.
     pub streams: Streams,
+    interrupt: Interrupt,
     runs: HashMap<[u64; 2], Vec<f64>>,
+}
+
+/// The problem of the paper's section VI: what `dzoa run` takes without a config.
+pub struct PaperProblem;
+
+impl PaperProblem {
+    /// Rows of one trial, drawn with the stream that a run's data have.
+    pub fn draw(streams: &Streams) -> Problem {
+        let (data, loss) = (Synthetic::default(), Squared);
+        let mut rng = streams.rng(Purpose::Data, "data", 0);
+        Problem {
+            agents: data.draw(loss.targets(), &mut rng).into_iter().map(Arc::new).collect(),
+            loss: Arc::new(loss),
+            regularizer: Regularizer::L1,
+            eta: 1.0,
+            scale: Scale::Sum,
+            intercept: false,
+        }
+    }
+
+    /// The network of Figure 1.
+    pub fn graph() -> Result<Graph> {
+        paper_graph()
+    }
+}
+
+/// Five agents as in Figure 1, called 1 to 5.
+pub(super) fn paper_graph() -> Result<Graph> {
+    let names = (1..=5).map(|k| k.to_string()).collect();
+    // Nothing about this shape is random.
+    let mut unused = Streams::from_seed(0).rng(Purpose::Layout, "graph", 0);
+    Graph::generate(Topology::Paper, names, &mut unused)
+        .map_err(|error| Error::run(error.to_string()))
 }
 
 /// What the paper asks for with one pair.
@@ -50,14 +87,12 @@ fn spec((epsilon, delta): Pair, rounds: u64) -> RunSpec {
 
 impl Draw {
     /// Draws the data of one trial.
-    pub fn new(streams: &Streams) -> Result<Self> {
-        let config = Config::load(None, &[])?;
-        let instances = Instances::prepare(&config.instances(), streams)?;
-        let problem = instances.problem(streams);
+    pub fn new(streams: &Streams, interrupt: Interrupt) -> Result<Self> {
+        let problem = PaperProblem::draw(streams);
         let optimum = reference::optimum(&problem)
             .map_err(|error| Error::run(format!("the paper's example: {error}")))?;
-        let (streams, runs) = (streams.clone(), HashMap::new());
-        Ok(Self { problem, graph: instances.graph, optimum, streams, runs })
+        let (graph, streams) = (PaperProblem::graph()?, streams.clone());
+        Ok(Self { problem, graph, optimum, streams, interrupt, runs: HashMap::new() })
     }
 
     /// `||beta^c||^2`
@@ -74,8 +109,8 @@ impl Draw {
     pub fn d_zoa_errors(&mut self, pair: Pair) -> Result<&[f64], Stop> {
         let key = [pair.0.to_bits(), pair.1.to_bits()];
         if !self.runs.contains_key(&key) {
-            let (_, mut fleet) = self.agents(pair, ROUNDS)?;
-            let errors = self.errors(&mut *fleet)?;
+            let (_, mut simulation) = self.agents(pair, ROUNDS)?;
+            let errors = self.errors(&mut *simulation)?;
             self.runs.insert(key, errors);
         }
         Ok(&self.runs[&key])
@@ -85,13 +120,13 @@ impl Draw {
     pub fn errors_of(&self, built: Box<dyn Baseline>, event: Event) -> Result<Vec<f64>, Stop> {
         let (problem, graph) = (&self.problem, &self.graph);
         let releases = Releases::all(event, graph.len());
-        let mut fleet = Lockstep::new(built, problem, graph, ROUNDS, releases, &self.streams);
-        self.errors(&mut fleet)
+        let mut simulation = Lockstep::new(built, problem, graph, ROUNDS, releases, &self.streams);
+        self.errors(&mut simulation)
     }
 
-    fn errors(&self, fleet: &mut dyn Simulation) -> Result<Vec<f64>, Stop> {
+    fn errors(&self, simulation: &mut dyn Simulation) -> Result<Vec<f64>, Stop> {
         let mut errors = Vec::new();
-        watched(fleet, |view| {
+        self.watched(simulation, |view| {
             errors
                 .push(self.error((0..view.simulation.len()).map(|k| view.simulation.estimate(k))));
         })?;
@@ -107,23 +142,23 @@ impl Draw {
         rounds: u64,
         watch: impl FnMut(&RoundView<'_>),
     ) -> Result<(), Stop> {
-        let (_, mut fleet) = self.agents(pair, rounds)?;
-        watched(&mut *fleet, watch)
+        let (_, mut simulation) = self.agents(pair, rounds)?;
+        self.watched(&mut *simulation, watch)
     }
 
     /// The noise of every agent's inner loop at the inputs of these rounds.
     pub fn noise(&self, pair: Pair, at: &[u64]) -> Result<Vec<(u64, Vec<Noise>)>, Stop> {
         let last = at.iter().copied().max().unwrap_or(1);
-        let (plan, mut fleet) = self.agents(pair, last)?;
-        let measure = |fleet: &dyn Simulation| -> Vec<Noise> {
-            let each = fleet.agents().par_iter().enumerate();
+        let (plan, mut simulation) = self.agents(pair, last)?;
+        let measure = |simulation: &dyn Simulation| -> Vec<Noise> {
+            let each = simulation.agents().par_iter().enumerate();
             each.filter_map(|(k, agent)| plan.measured_noise(k, agent, &self.streams)).collect()
         };
         let mut found = Vec::new();
         if at.contains(&1) {
-            found.push((1, measure(&*fleet)));
+            found.push((1, measure(&*simulation)));
         }
-        watched(&mut *fleet, |view| {
+        self.watched(&mut *simulation, |view| {
             // After round m the agents hold the inputs of round m + 1.
             if at.contains(&(view.round + 1)) {
                 found.push((view.round + 1, measure(view.simulation)));
@@ -138,16 +173,23 @@ impl Draw {
         let data = Data::Rows(self.problem.clone());
         let plan =
             Plan::new(&RunSpec { mechanism, ..spec }, &data, &self.graph).map_err(refused)?;
-        let fleet = plan.simulation(Vec::new(), &self.streams).map_err(refused)?;
-        Ok((plan, fleet))
+        let simulation = plan.simulation(Vec::new(), &self.streams).map_err(refused)?;
+        Ok((plan, simulation))
     }
-}
 
-/// Runs to the end and shows every round to `watch`, unless the user has had enough.
-fn watched(fleet: &mut dyn Simulation, mut watch: impl FnMut(&RoundView<'_>)) -> Result<(), Stop> {
-    fleet.run(&mut |view: &RoundView<'_>| {
-        watch(view);
-        if interrupt::asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    });
-    if interrupt::asked() { Err(Stop::Interrupted) } else { Ok(()) }
+    /// Runs to the end and shows every round to `watch`, unless the user has had enough.
+    fn watched(
+        &self,
+        simulation: &mut dyn Simulation,
+        mut watch: impl FnMut(&RoundView<'_>),
+    ) -> Result<(), Stop> {
+        simulation.run(&mut |view: &RoundView<'_>| {
+            watch(view);
+            match self.interrupt.asked() {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        });
+        if self.interrupt.asked() { Err(Stop::Interrupted) } else { Ok(()) }
+    }
 }

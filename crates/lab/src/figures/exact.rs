@@ -1,16 +1,20 @@
 //! The classification problem of the figure whose privacy is exact, and any algorithm on it.
 
-use super::trials::Stop;
-use crate::config::Config;
-use crate::interrupt;
-use crate::refusal::refused;
+use super::paper::paper_graph;
+use crate::Interrupt;
+use crate::workers::Stop;
 use dzoa::plan::{Algorithm, Auto, Data, Keys, Mechanism, Plan, RunSpec};
 use dzoa::prelude::*;
+use dzoa::privacy::Budget;
 use dzoa::privacy::calibrate::Schedule;
+use dzoa::problem::synthetic::Synthetic;
 use dzoa::run::evaluate::error_or_infinity;
+use dzoa::streams::Purpose;
 use dzoa::tuning::Setting;
-use dzoa_table::{Error, Instances, Result};
+use dzoa_report::refused;
+use dzoa_table::{Error, Result};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 /// N_k.
 pub const SAMPLES: usize = 2000;
@@ -20,15 +24,6 @@ pub const AGENTS: usize = 5;
 pub const FEATURES: usize = 10;
 /// eta.
 pub const ETA: f64 = 0.02;
-
-/// A budget over the whole run.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Budget {
-    /// Total, exact.
-    pub epsilon: f64,
-    /// Total.
-    pub delta: f64,
-}
 
 /// How the budget is kept.
 #[derive(Clone, Debug)]
@@ -45,11 +40,13 @@ pub struct Method {
 
 /// Rows and their optimum.
 pub struct ExactDraw {
-    instances: Instances,
+    graph: Graph,
     problem: Problem,
     optimum: Vec<f64>,
     streams: Streams,
-    loss: &'static str,
+    interrupt: Interrupt,
+    /// Its name.
+    pub loss: &'static str,
 }
 
 impl Method {
@@ -69,44 +66,51 @@ impl Method {
     }
 }
 
-/// The problem as a config; what is asked of it comes from a [`Method`].
-fn config(loss: &str) -> Result<Config> {
-    let text = format!(
-        "problem = {{ loss = \"{loss}\", regularizer = \"l1\", eta = {ETA} }}\n\
-         network = {{ topology = \"paper\" }}\n\
-         data = {{ synthetic = {{ agents = {AGENTS}, samples = {SAMPLES}, features = {FEATURES}, \
-         signal = 2.0, normalize_columns = false }} }}\n\
-         algorithm = {{ rho = 1.0, rounds = 1 }}\nprivacy = {{ mechanism = \"none\" }}\n"
-    );
-    Config::from_text(&text, "fig3-honest (built in)")
-}
-
 impl ExactDraw {
     /// Draws the data of one trial.
-    pub fn new(loss: &'static str, streams: &Streams) -> Result<Self> {
-        let config = config(loss)?;
-        let instances = Instances::prepare(&config.instances(), streams)?;
-        let problem = instances.problem(streams);
+    pub fn new(loss: &'static str, streams: &Streams, interrupt: Interrupt) -> Result<Self> {
+        let law = Synthetic {
+            agents: AGENTS,
+            samples: SAMPLES,
+            features: FEATURES,
+            signal: 2.0,
+            normalize_columns: false,
+            ..Synthetic::default()
+        };
+        let known: Arc<dyn Loss> = match loss {
+            "hinge" => Arc::new(Hinge),
+            _ => Arc::new(Logistic),
+        };
+        let mut rng = streams.rng(Purpose::Data, "data", 0);
+        let problem = Problem {
+            agents: law.draw(known.targets(), &mut rng).into_iter().map(Arc::new).collect(),
+            loss: known,
+            regularizer: Regularizer::L1,
+            eta: ETA,
+            scale: Scale::Mean,
+            intercept: false,
+        };
         let optimum = reference::optimum(&problem)
             .map_err(|error| Error::run(format!("{loss}: {error}")))?
             .coefficients;
-        Ok(Self { instances, problem, optimum, streams: streams.clone(), loss })
+        let (graph, streams) = (paper_graph()?, streams.clone());
+        Ok(Self { graph, problem, optimum, streams, interrupt, loss })
     }
 
     /// The paper's metric of what the agents report in the end.
     pub fn error(&self, method: &Method, budget: Budget) -> Result<f64, Stop> {
         let spec = method.spec(budget)?;
         let data = Data::Rows(self.problem.clone());
-        let plan = Plan::new(&spec, &data, &self.instances.graph).map_err(refused)?;
-        let mut fleet = plan.simulation(Vec::new(), &self.streams).map_err(refused)?;
-        let status = fleet.run(&mut |_: &RoundView<'_>| match interrupt::asked() {
+        let plan = Plan::new(&spec, &data, &self.graph).map_err(refused)?;
+        let mut simulation = plan.simulation(Vec::new(), &self.streams).map_err(refused)?;
+        let status = simulation.run(&mut |_: &RoundView<'_>| match self.interrupt.asked() {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         });
         match status {
-            _ if interrupt::asked() => Err(Stop::Interrupted),
+            _ if self.interrupt.asked() => Err(Stop::Interrupted),
             Status::Finished => {
-                let estimates = (0..fleet.len()).map(|k| fleet.estimate(k));
+                let estimates = (0..simulation.len()).map(|k| simulation.estimate(k));
                 Ok(error_or_infinity(&self.optimum, estimates))
             }
             Status::NonFinite { .. } => Ok(f64::INFINITY),

@@ -62,7 +62,7 @@ impl Contender {
         Ok(contenders)
     }
 
-    /// Whether it promises anything.
+    /// Whether it guarantees anything.
     pub fn is_private(&self) -> bool {
         self.mechanism != "none"
     }

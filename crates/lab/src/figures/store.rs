@@ -1,8 +1,9 @@
 //! A figure's raw values on disk, beside the settings they belong to.
 
-use super::Figure;
 use super::raw::Raw;
-use super::trials::Stop;
+use super::{Columns, Figure};
+use crate::Interrupt;
+use crate::workers::Stop;
 use dzoa_report::{to_json, write_file};
 use dzoa_table::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -38,7 +39,7 @@ pub struct Store {
     pub settings: Settings,
     /// The values.
     pub raw: Raw,
-    columns: (&'static str, &'static str),
+    columns: Columns,
     is_new: bool,
 }
 
@@ -106,8 +107,8 @@ impl Store {
     }
 
     /// Tunes what is to be tuned, and remembers it.
-    pub fn prepare(&mut self, figure: &mut dyn Figure) -> Result<(), Stop> {
-        figure.prepare(self.settings.seed)?;
+    pub fn prepare(&mut self, figure: &mut dyn Figure, interrupt: Interrupt) -> Result<(), Stop> {
+        figure.prepare(self.settings.seed, interrupt)?;
         self.settings.tuned = figure.tuned();
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! The attack behind `dzoa audit`.
+//! Many runs against one agent, and the best score of each.
 //!
 //! The attacker knows everything but one bit: which of two neighbouring data sets the agent holds.
 //! In every round it computes what the agent's noiseless update would be under either, from the
@@ -6,17 +6,9 @@
 //! under the other: the log-likelihood ratio of the noise that was charged, the best score there
 //! is.
 
-mod follower;
-mod pair;
-mod sensitivity;
-mod started;
-
-pub use pair::worst_pair;
-pub use sensitivity::largest_move;
-
-use crate::interrupt;
-use crate::progress::Progress;
-use crate::refusal::refused;
+use super::follower::Follower;
+use super::started::{Known, Start};
+use crate::{Interrupt, Watcher};
 use dzoa::agent::Output;
 use dzoa::plan::{Data, Plan};
 use dzoa::prelude::*;
@@ -24,10 +16,9 @@ use dzoa::primal::{Lagrangian, RoundContext, Scalar, Workspace};
 use dzoa::privacy::Event;
 use dzoa::problem::LocalObjective;
 use dzoa::run::Simulation;
+use dzoa_report::refused;
 use dzoa_table::{Error, Result};
-use follower::Follower;
 use rayon::prelude::*;
-use started::{Known, Start};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -40,14 +31,16 @@ pub struct Attack<'a> {
     /// Runs under each data set.
     pub trials: usize,
     /// Counts runs.
-    pub progress: &'a Progress,
+    pub watcher: &'a dyn Watcher,
+    /// Ends them early.
+    pub interrupt: Interrupt,
 }
 
 /// What the runs of one data set share: they are told apart from the same two.
-struct Runs<'a> {
-    held: &'a Problem,
+pub(super) struct Runs<'a> {
+    pub(super) held: &'a Problem,
     problems: [&'a Problem; 2],
-    plan: &'a Plan,
+    pub(super) plan: &'a Plan,
     objectives: [LocalObjective; 2],
     /// Of `output`: what the first round needs is the same in every run.
     known: Option<Known>,
@@ -85,13 +78,13 @@ impl Attack<'_> {
         (0..self.trials as u64)
             .into_par_iter()
             .map_init(Workspace::default, |work, trial| {
-                if interrupt::asked() {
+                if self.interrupt.asked() {
                     return Err(Error::run(
                         "stopped by Ctrl-C; an unfinished audit proves nothing",
                     ));
                 }
                 let score = self.score(&runs, &streams.trial(trial), work);
-                self.progress.tick();
+                self.watcher.run_done();
                 score
             })
             .collect()
@@ -105,11 +98,11 @@ impl Attack<'_> {
             plan.simulation(Vec::new(), streams).map_err(refused)
         };
         if let Some(mut follower) = Follower::new(self, runs.problems)? {
-            let mut fleet = build()?;
-            return Ok(follower.score(&mut *fleet));
+            let mut simulation = build()?;
+            return Ok(follower.score(&mut *simulation));
         }
         let start = Start::default();
-        let mut fleet: Box<dyn Simulation> = match &runs.known {
+        let mut simulation: Box<dyn Simulation> = match &runs.known {
             Some(known) => Box::new(self.started(runs, known, &start, streams)?),
             None => build()?,
         };
@@ -121,9 +114,9 @@ impl Attack<'_> {
             score: 0.0,
             work: Workspace::default(),
         };
-        attacker.predict(&fleet.agents()[k], 1);
+        attacker.predict(&simulation.agents()[k], 1);
         if rounds == 1
-            && let Some(agent) = fleet.agents_mut().get_mut(k)
+            && let Some(agent) = simulation.agents_mut().get_mut(k)
         {
             // One round of one agent: nobody else need compute.
             agent.compute(work);
@@ -138,7 +131,7 @@ impl Attack<'_> {
             }
             return Ok(attacker.score);
         }
-        fleet.run(&mut |view: &RoundView<'_>| {
+        simulation.run(&mut |view: &RoundView<'_>| {
             let agent = &view.simulation.agents()[k];
             let event = &events[(view.round as usize - 1).min(events.len() - 1)];
             attacker.see(agent.beta(), event);
@@ -254,7 +247,7 @@ impl Attacker<'_> {
 
 /// How much likelier a release is around the second point than around the first, as a logarithm,
 /// for the noise that was charged. Without noise to speak of, any score will do.
-fn log_likelihood_ratio(points: &[Vec<f64>; 2], release: &[f64], event: &Event) -> f64 {
+pub(super) fn log_likelihood_ratio(points: &[Vec<f64>; 2], release: &[f64], event: &Event) -> f64 {
     if points.iter().any(|point| point.len() != release.len()) {
         return 0.0;
     }

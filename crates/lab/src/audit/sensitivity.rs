@@ -1,10 +1,10 @@
 //! The deterministic half of an audit: does any pair of rows move the noiseless update farther than
 //! claimed?
 
-use crate::refusal::refused;
 use dzoa::plan::{AgentPlan, Claimed, Data, Plan};
 use dzoa::primal::Scalar;
 use dzoa::worst_case::{Attacked, LargestMove, of_baseline, of_output, of_scalar};
+use dzoa_report::refused;
 use dzoa_table::Result;
 use std::sync::Arc;
 

@@ -3,11 +3,14 @@
 use super::captions::{lost, number, spread};
 use super::contest::{self, Choice, TUNED};
 use super::curves::{ERROR, curve};
-use super::exact::{AGENTS, Budget, ETA, FEATURES, Method, SAMPLES};
+use super::exact::{AGENTS, ETA, FEATURES, Method, SAMPLES};
 use super::raw::{Key, Measurement, Point};
-use super::trials::{Stop, Trial};
-use super::{Drawing, Figure};
+use super::trials::Trial;
+use super::{Columns, Drawing, Figure};
+use crate::Interrupt;
+use crate::workers::Stop;
 use dzoa::plan::Auto;
+use dzoa::privacy::Budget;
 use dzoa::tuning::Setting;
 use dzoa_report::{Chart, Panel, Style};
 use dzoa_table::{Error, Result};
@@ -63,8 +66,8 @@ impl Figure for Honest {
         "fig3-honest"
     }
 
-    fn columns(&self) -> (&'static str, &'static str) {
-        ("epsilon_total", "error")
+    fn columns(&self) -> Columns {
+        Columns { x: "epsilon_total", value: "error" }
     }
 
     fn trials(&self, asked: u64, all: bool) -> u64 {
@@ -79,8 +82,8 @@ impl Figure for Honest {
         200.0
     }
 
-    fn prepare(&mut self, seed: u64) -> Result<(), Stop> {
-        self.tuned = contest::tune(seed)?;
+    fn prepare(&mut self, seed: u64, interrupt: Interrupt) -> Result<(), Stop> {
+        self.tuned = contest::tune(seed, interrupt)?;
         Ok(())
     }
 
@@ -141,7 +144,7 @@ impl Figure for Honest {
                 let figure = format!("fig3-honest-{loss}-{panel}");
                 let curves = NAMES.iter().zip((0..).map(Style::nth)).map(|(name, style)| {
                     let select = |key: &Key| key.figure == figure && key.algorithm == *name;
-                    curve(points, ((*name).into(), style), select, x)
+                    curve(points, name, style, select, x)
                 });
                 let letter = ["a", "b", "c", "d"][panels.len()];
                 panels.push(Panel {

@@ -1,15 +1,18 @@
 //! The baselines of the exact figure, tuned on draws that it does not show, over grids declared here.
 
-use super::exact::{Budget, Method};
+use super::exact::{ExactDraw, Method};
 use super::honest::{DELTA, EPSILONS, LOSSES};
-use super::trials::{Stop, Trial, in_parallel};
+use super::trials::Trial;
+use crate::Interrupt;
+use crate::tuner::{self, Middle, least};
+use crate::workers::{Stop, in_parallel};
 use dzoa::plan::Auto;
+use dzoa::privacy::Budget;
 use dzoa::privacy::calibrate::Schedule;
 use dzoa::tuning::Setting;
 use dzoa_table::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
-use std::sync::Mutex;
 
 /// Algorithms that are tuned, as a config names them.
 pub const TUNED: [&str; 3] = ["dp-gd", "dp-admm", "p-admm"];
@@ -87,47 +90,34 @@ fn grid(name: &str) -> Vec<Setting> {
 }
 
 /// Tunes every baseline for every loss and epsilon.
-pub fn tune(seed: u64) -> Result<Vec<Choice>, Stop> {
-    // Per draw, in this order: loss, epsilon, algorithm, setting.
-    let errors: Mutex<Vec<(u64, Vec<f64>)>> = Mutex::new(Vec::new());
-    in_parallel(&(0..TRIALS).collect::<Vec<u64>>(), |&number| {
-        let mut trial = Trial::for_tuning(seed, number);
-        let mut found = Vec::new();
-        for loss in LOSSES {
-            let draw = trial.exact(loss)?;
-            for epsilon in EPSILONS {
-                let budget = Budget { epsilon, delta: DELTA };
-                for name in TUNED {
-                    for setting in grid(name) {
-                        found.push(draw.error(&baseline(name, &setting), budget)?);
-                    }
-                }
-            }
-        }
-        errors.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push((number, found));
-        Ok(())
-    })?;
-    let mut errors = errors.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-    errors.sort_by_key(|(number, _)| *number);
-    let mean = |i: usize| errors.iter().map(|(_, found)| found[i]).sum::<f64>() / TRIALS as f64;
-    let (mut choices, mut place) = (Vec::new(), 0);
+pub fn tune(seed: u64, interrupt: Interrupt) -> Result<Vec<Choice>, Stop> {
+    let draws = |loss: &'static str| {
+        in_parallel(&(0..TRIALS).collect::<Vec<u64>>(), |&number| {
+            let mut trial = Trial::for_tuning(seed, number, interrupt);
+            trial.exact(loss)?;
+            Ok(trial)
+        })
+    };
+    let mut choices = Vec::new();
     for loss in LOSSES {
-        for epsilon in EPSILONS {
-            for name in TUNED {
-                let mut best: Option<Choice> = None;
-                for setting in 0..grid(name).len() {
-                    let error = mean(place);
-                    place += 1;
-                    if best.as_ref().is_none_or(|best| error < best.error) {
-                        let (name, loss) = (name.into(), loss.into());
-                        best = Some(Choice { name, loss, epsilon, setting, error });
-                    }
-                }
-                choices.extend(best);
-            }
-        }
+        let mut trials = draws(loss)?;
+        let draws: Vec<&ExactDraw> =
+            trials.iter_mut().map(|trial| trial.exact(loss)).collect::<Result<_>>()?;
+        let places: Vec<(f64, &'static str)> =
+            EPSILONS.iter().flat_map(|&epsilon| TUNED.map(|name| (epsilon, name))).collect();
+        choices.extend(in_parallel(&places, |&(epsilon, name)| choose(&draws, epsilon, name))?);
     }
     Ok(choices)
+}
+
+fn choose(draws: &[&ExactDraw], epsilon: f64, name: &'static str) -> Result<Choice, Stop> {
+    let (grid, budget) = (grid(name), Budget { epsilon, delta: DELTA });
+    let error = |setting: &Setting, draw: &&ExactDraw| draw.error(&baseline(name, setting), budget);
+    let tried: Vec<f64> =
+        tuner::tune(&grid, draws, Middle::Mean, error).into_iter().collect::<Result<_, Stop>>()?;
+    let setting = least(tried.iter().copied().map(Some)).expect("the grid is not empty");
+    let loss = draws[0].loss.into();
+    Ok(Choice { name: name.into(), loss, epsilon, setting, error: tried[setting] })
 }
 
 /// `fig3-honest.tuning.csv`

@@ -1,5 +1,7 @@
 //! Raw values of trials, and what is computed from them.
 
+use super::Columns;
+use dzoa::run::evaluate::quantile;
 use dzoa_report::csv_number;
 use dzoa_table::{Error, Result};
 use std::collections::BTreeMap;
@@ -128,7 +130,7 @@ impl Raw {
     }
 
     /// `NAME.trials.csv`; numbers as they are read back, bit by bit.
-    pub fn to_csv(&self, (x, value): (&str, &str)) -> String {
+    pub fn to_csv(&self, Columns { x, value }: Columns) -> String {
         let mut csv = format!("trial,figure,algorithm,epsilon,delta,{x},{value}\n");
         for (trial, measurements) in &self.0 {
             for Measurement { key, value } in measurements {
@@ -182,32 +184,19 @@ impl Raw {
 
 impl Point {
     fn new(key: Key, values: Vec<f64>) -> Self {
-        let mut sorted = values.clone();
-        sorted.sort_by(f64::total_cmp);
         Self {
             key,
             mean: values.iter().sum::<f64>() / values.len() as f64,
-            low: percentile(&sorted, 0.1),
-            high: percentile(&sorted, 0.9),
+            low: quantile(&values, 0.1),
+            high: quantile(&values, 0.9),
             lost: values.iter().filter(|value| !value.is_finite()).count(),
             values,
         }
     }
 }
 
-/// Between order statistics, linearly: the usual definition (R's type 7).
-fn percentile(sorted: &[f64], fraction: f64) -> f64 {
-    let Some(last) = sorted.len().checked_sub(1) else { return f64::NAN };
-    let place = fraction * last as f64;
-    let (below, share) = (place.floor() as usize, place.fract());
-    match sorted.get(below + 1) {
-        Some(above) if share > 0.0 => sorted[below] + share * (above - sorted[below]),
-        _ => sorted[below],
-    }
-}
-
 /// `NAME.csv`; a value that is not finite is left empty.
-pub fn summary_csv((x, value): (&str, &str), points: &[Point]) -> String {
+pub fn summary_csv(Columns { x, value }: Columns, points: &[Point]) -> String {
     let mut csv =
         format!("figure,algorithm,epsilon,delta,{x},{value}_mean,{value}_low,{value}_high\n");
     let number = |value: f64| csv_number(Some(value));
@@ -217,19 +206,4 @@ pub fn summary_csv((x, value): (&str, &str), points: &[Point]) -> String {
         let _ = writeln!(csv, "{figure},{algorithm},{epsilon},{delta},{x},{mean},{low},{high}");
     }
     csv
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn percentiles_are_those_of_numpy() {
-        // numpy.percentile([1, 2, 4, 8, 16], [10, 50, 90])
-        let sorted = [1.0, 2.0, 4.0, 8.0, 16.0];
-        for (fraction, expected) in [(0.1, 1.4), (0.5, 4.0), (0.9, 12.8)] {
-            assert!((percentile(&sorted, fraction) - expected).abs() < 1e-12);
-        }
-        assert_eq!(percentile(&[3.0], 0.9), 3.0);
-    }
 }

@@ -1,13 +1,13 @@
 //! The attack on an algorithm whose state between rounds is public: the attacker follows it by
 //! itself.
 
-use super::{Attack, log_likelihood_ratio};
-use crate::refusal::refused;
+use super::attack::{Attack, log_likelihood_ratio};
 use dzoa::baselines::{Baseline, Part, Party};
 use dzoa::prelude::*;
 use dzoa::privacy::Event;
 use dzoa::run::Simulation;
 use dzoa::worst_case::{noiseless, unprotected};
+use dzoa_report::refused;
 use dzoa_table::Result;
 use std::ops::ControlFlow;
 
@@ -28,9 +28,9 @@ impl Follower {
     }
 
     /// The score of one run.
-    pub(super) fn score(&mut self, fleet: &mut dyn Simulation) -> f64 {
+    pub(super) fn score(&mut self, simulation: &mut dyn Simulation) -> f64 {
         let mut score = 0.0;
-        fleet.run(&mut |view: &RoundView<'_>| {
+        simulation.run(&mut |view: &RoundView<'_>| {
             score += self.see(view.round, view.simulation);
             self.follow(view.round, view.simulation);
             ControlFlow::Continue(())
@@ -39,13 +39,13 @@ impl Follower {
     }
 
     /// Scores the release of this round.
-    fn see(&mut self, round: u64, fleet: &dyn Simulation) -> f64 {
+    fn see(&mut self, round: u64, simulation: &dyn Simulation) -> f64 {
         let k = self.parties[0].k;
-        let event = fleet.lockstep().and_then(|lockstep| lockstep.last_event(k));
+        let event = simulation.lockstep().and_then(|lockstep| lockstep.last_event(k));
         let (Some(event), false) = (event, self.baseline.part(round, k) == Part::Rests) else {
             return 0.0;
         };
-        let (baseline, release) = (&*self.baseline, fleet.release(k));
+        let (baseline, release) = (&*self.baseline, simulation.release(k));
         if let Event::ObjectivePerturbation { scale, .. } = *event {
             // The minimiser's density follows from that of the linear term, gradient and Hessian.
             // The noise that hides the solver's tolerance is too small to see.
@@ -64,10 +64,10 @@ impl Follower {
     }
 
     /// Takes in what was released, as everybody does.
-    fn follow(&mut self, round: u64, fleet: &dyn Simulation) {
-        let released = (0..fleet.len())
+    fn follow(&mut self, round: u64, simulation: &dyn Simulation) {
+        let released = (0..simulation.len())
             .filter(|&l| self.baseline.part(round, l) == Part::Releases)
-            .filter_map(|l| unprotected(fleet.release(l).to_vec()));
+            .filter_map(|l| unprotected(simulation.release(l).to_vec()));
         let released: Vec<_> = released.collect();
         self.baseline.absorb(round, &released);
     }

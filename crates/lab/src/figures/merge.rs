@@ -1,50 +1,44 @@
-//! `dzoa merge`: the shards of several machines as one figure.
+//! The shards of several machines as one figure.
 
 use super::store::Store;
-use super::{Figure, figures, publish};
-use crate::args::{FigureName, MergeArgs};
-use crate::terminal;
+use super::{ALL, Figure, figures, publish};
 use dzoa_table::{Error, Result};
 use std::path::{Path, PathBuf};
 
-/// Joins the trials of every figure in the shards and draws it.
-pub fn merge(args: &MergeArgs) -> Result<()> {
+/// Joins the trials of every figure in the shards and draws it; a line about each.
+pub fn merge(dirs: &[PathBuf], out: &Path) -> Result<String> {
     let mut found: Vec<(Box<dyn Figure>, Store)> = Vec::new();
-    for mut figure in figures(FigureName::All) {
+    for mut figure in figures(ALL)? {
         let file = format!("{}.settings.json", figure.name());
-        let dirs: Vec<&PathBuf> = args.dirs.iter().filter(|dir| dir.join(&file).exists()).collect();
-        if dirs.is_empty() {
+        let with: Vec<&PathBuf> = dirs.iter().filter(|dir| dir.join(&file).exists()).collect();
+        if with.is_empty() {
             continue;
         }
-        let store = join(&*figure, &dirs)?;
+        let store = join(&*figure, &with)?;
         store.restore(&mut *figure)?;
         found.push((figure, store));
     }
     if found.is_empty() {
         return Err(Error::input(format!(
             "{}: no figure's `.settings.json` in there",
-            args.dirs.iter().map(|dir| dir.display().to_string()).collect::<Vec<_>>().join(", ")
+            dirs.iter().map(|dir| dir.display().to_string()).collect::<Vec<_>>().join(", ")
         ))
         .hint("name the directories of `dzoa reproduce ... --shard I/N`"));
     }
     // Everything is checked before anything is written.
     for (figure, _) in &found {
-        let taken = args.out.join(format!("{}.settings.json", figure.name()));
+        let taken = out.join(format!("{}.settings.json", figure.name()));
         if taken.exists() {
-            return Err(Error::input(format!(
-                "--out {}: holds {}",
-                args.out.display(),
-                figure.name()
-            ))
-            .hint("choose another directory; a figure is never overwritten by another"));
+            return Err(Error::input(format!("--out {}: holds {}", out.display(), figure.name()))
+                .hint("choose another directory; a figure is never overwritten by another"));
         }
     }
     let mut text = String::new();
     for (figure, store) in &found {
-        text.push_str(&publish(&args.out, &**figure, store)?);
-        store.write(&args.out)?;
+        text.push_str(&publish(out, &**figure, store)?);
+        store.write(out)?;
     }
-    terminal::print(&text)
+    Ok(text)
 }
 
 /// One figure's trials from all directories, complete.
@@ -65,8 +59,8 @@ fn join(figure: &dyn Figure, dirs: &[&PathBuf]) -> Result<Store> {
             .hint("shards belong together only if version, seed, trials and tuning are the same"));
         }
         whole.raw.merge(shard.raw).map_err(|clash| {
-            let holder = |dir: &&&PathBuf| has(dir, figure, clash.trial);
-            let first = dirs[..i].iter().find(holder).unwrap_or(&dirs[0]);
+            let found = |dir: &&&PathBuf| has(dir, figure, clash.trial);
+            let first = dirs[..i].iter().find(found).unwrap_or(&dirs[0]);
             Error::input(format!(
                 "{name}: trial {} {} in {} and {}",
                 clash.trial,

@@ -3,14 +3,15 @@
 
 use super::captions::number;
 use super::paper::{Draw, Pair, ROUNDS};
-use super::trials::{Stop, Trial, in_parallel};
-use crate::interrupt;
+use super::trials::Trial;
+use crate::Interrupt;
+use crate::tuner::{self, Middle, least};
+use crate::workers::{Stop, in_parallel};
 use dzoa::baselines::{DpAdmm, DpAdmmSettings};
 use dzoa::privacy::Event;
 use dzoa_table::Error;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
-use std::sync::Mutex;
 
 /// Draws that each setting is tried on.
 const TRIALS: u64 = 8;
@@ -36,53 +37,37 @@ pub struct Tuned {
 }
 
 /// Tunes DP-ADMM for every pair.
-pub fn tune(seed: u64, pairs: &[Pair]) -> Result<Vec<Tuned>, Stop> {
-    let draws = Mutex::new(Vec::new());
-    in_parallel(&(0..TRIALS).collect::<Vec<u64>>(), |&number| {
-        let mut trial = Trial::for_tuning(seed, number);
+pub fn tune(seed: u64, interrupt: Interrupt, pairs: &[Pair]) -> Result<Vec<Tuned>, Stop> {
+    let mut draws = in_parallel(&(0..TRIALS).collect::<Vec<u64>>(), |&number| {
+        let mut trial = Trial::for_tuning(seed, number, interrupt);
         trial.paper()?;
-        let mut draws = draws.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        draws.push((number, trial));
-        Ok(())
+        Ok(trial)
     })?;
-    let mut draws = draws.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-    // The sum over draws must not depend on which thread was first.
-    draws.sort_by_key(|(number, _)| *number);
-    let draws: Vec<&Draw> = draws
-        .iter_mut()
-        .map(|(_, trial)| trial.paper().map(|draw| &*draw))
-        .collect::<Result<_, _>>()?;
-    let best = Mutex::new(Vec::new());
-    in_parallel(pairs, |&pair| {
-        let tuned = tune_pair(&draws, pair)?;
-        best.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(tuned);
-        Ok(())
-    })?;
-    let best = best.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-    let of = |pair: &Pair| best.iter().copied().find(|t| (t.epsilon, t.delta) == *pair);
-    Ok(pairs.iter().filter_map(of).collect())
+    let draws: Vec<&Draw> =
+        draws.iter_mut().map(|trial| trial.paper().map(|draw| &*draw)).collect::<Result<_, _>>()?;
+    in_parallel(pairs, |&pair| tune_pair(&draws, pair))
 }
 
-fn tune_pair(draws: &[&Draw], (epsilon, delta): Pair) -> Result<Tuned, Stop> {
-    let mut best: Option<Tuned> = None;
+/// The grid, in the order in which the first of equals is chosen.
+fn grid((epsilon, delta): Pair) -> Vec<Tuned> {
+    let mut grid = Vec::new();
     for rho in RHO {
         for a in A {
-            for p in P {
-                if interrupt::asked() {
-                    return Err(Stop::Interrupted);
-                }
-                let mut tuned = Tuned { epsilon, delta, rho, a, p, error: 0.0 };
-                for draw in draws {
-                    let last = errors(draw, &tuned)?.last().copied().unwrap_or(f64::INFINITY);
-                    tuned.error += last / draws.len() as f64;
-                }
-                if best.is_none_or(|best| tuned.error < best.error) {
-                    best = Some(tuned);
-                }
-            }
+            grid.extend(P.map(|p| Tuned { epsilon, delta, rho, a, p, error: f64::INFINITY }));
         }
     }
-    Ok(best.expect("the grid is not empty"))
+    grid
+}
+
+fn tune_pair(draws: &[&Draw], pair: Pair) -> Result<Tuned, Stop> {
+    let grid = grid(pair);
+    let last = |setting: &Tuned, draw: &&Draw| {
+        Ok(errors(draw, setting)?.last().copied().unwrap_or(f64::INFINITY))
+    };
+    let tried: Vec<f64> =
+        tuner::tune(&grid, draws, Middle::Mean, last).into_iter().collect::<Result<_, Stop>>()?;
+    let best = least(tried.iter().copied().map(Some)).expect("the grid is not empty");
+    Ok(Tuned { error: tried[best], ..grid[best] })
 }
 
 /// DP-ADMM's error after each round, the coordinator's w standing for every agent.
@@ -94,7 +79,7 @@ fn errors(draw: &Draw, tuned: &Tuned) -> Result<Vec<f64>, Stop> {
     draw.errors_of(Box::new(built), Event::Nominal { epsilon, delta })
 }
 
-/// The same with the settings that were chosen for a pair.
+/// DP-ADMM's error after each round, with the settings that were chosen for a pair.
 pub fn errors_for(draw: &Draw, tuned: &[Tuned], pair: Pair) -> Result<Vec<f64>, Stop> {
     let tuned =
         tuned.iter().find(|tuned| (tuned.epsilon, tuned.delta) == pair).ok_or_else(|| {

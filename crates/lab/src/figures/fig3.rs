@@ -4,9 +4,11 @@ use super::captions::{NOMINAL, lost, number, spread};
 use super::curves::{D_ZOA, DP_ADMM, ERROR, curve, paper_style};
 use super::paper::{Pair, ROUNDS};
 use super::raw::{Key, Measurement, Point};
-use super::trials::{Stop, Trial};
+use super::trials::Trial;
 use super::tuning::{self, Tuned};
-use super::{Drawing, Figure};
+use super::{Columns, Drawing, Figure};
+use crate::Interrupt;
+use crate::workers::Stop;
 use dzoa::privacy::calibrate::theorem2_epsilon;
 use dzoa_report::{Chart, Curve, Panel};
 use dzoa_table::Result;
@@ -42,8 +44,8 @@ impl Figure for Fig3 {
         "fig3"
     }
 
-    fn columns(&self) -> (&'static str, &'static str) {
-        ("epsilon_total", "error")
+    fn columns(&self) -> Columns {
+        Columns { x: "epsilon_total", value: "error" }
     }
 
     fn cost(&self) -> f64 {
@@ -54,14 +56,14 @@ impl Figure for Fig3 {
         40.0
     }
 
-    fn prepare(&mut self, seed: u64) -> Result<(), Stop> {
+    fn prepare(&mut self, seed: u64, interrupt: Interrupt) -> Result<(), Stop> {
         let mut pairs: Vec<Pair> = Vec::new();
         for (_, pair) in places() {
             if !pairs.contains(&pair) {
                 pairs.push(pair);
             }
         }
-        self.tuned = tuning::tune(seed, &pairs)?;
+        self.tuned = tuning::tune(seed, interrupt, &pairs)?;
         Ok(())
     }
 
@@ -105,7 +107,7 @@ impl Figure for Fig3 {
                 let select = |key: &Key| {
                     key.figure == figure && key.algorithm == algorithm && value(key) == fixed
                 };
-                curve(points, (label, paper_style(algorithm, fixed == few[1])), select, x)
+                curve(points, &label, paper_style(algorithm, fixed == few[1]), select, x)
             };
             [D_ZOA, DP_ADMM]
                 .iter()

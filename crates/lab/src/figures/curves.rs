@@ -13,14 +13,15 @@ pub const DP_ADMM: &str = "DP-ADMM";
 /// The curve through the points that are selected.
 pub fn curve(
     points: &[Point],
-    (label, style): (String, Style),
+    label: &str,
+    style: Style,
     select: impl Fn(&Key) -> bool,
     x: impl Fn(&Key) -> f64,
 ) -> Curve {
     let chosen: Vec<&Point> = points.iter().filter(|point| select(&point.key)).collect();
     let several = chosen.iter().any(|point| point.values.len() > 1);
     Curve {
-        label,
+        label: label.into(),
         style,
         points: chosen.iter().map(|point| (x(&point.key), point.mean)).collect(),
         band: match several {

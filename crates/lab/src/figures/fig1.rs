@@ -1,12 +1,13 @@
 //! Figure 1: the network.
 
+use super::paper::PaperProblem;
 use super::raw::{Measurement, Point};
-use super::trials::{Stop, Trial};
-use super::{Drawing, Figure};
-use crate::config::Config;
+use super::trials::Trial;
+use super::{Columns, Drawing, Figure};
+use crate::workers::Stop;
 use dzoa::prelude::*;
 use dzoa_report::{BLACK, BLUE};
-use dzoa_table::{Instances, Result};
+use dzoa_table::Result;
 use std::fmt::Write as _;
 
 /// The paper's graph, drawn from the config that all its figures use.
@@ -17,8 +18,8 @@ impl Figure for Fig1 {
         "fig1"
     }
 
-    fn columns(&self) -> (&'static str, &'static str) {
-        ("x", "value")
+    fn columns(&self) -> Columns {
+        Columns { x: "x", value: "value" }
     }
 
     fn trials(&self, _asked: u64, _all: bool) -> u64 {
@@ -34,9 +35,7 @@ impl Figure for Fig1 {
     }
 
     fn draw(&self, _points: &[Point], _trials: u64) -> Result<Drawing> {
-        let streams = Streams::from_seed(0);
-        let config = Config::load(None, &[])?;
-        let graph = Instances::prepare(&config.instances(), &streams)?.graph;
+        let graph = PaperProblem::graph()?;
         let names = graph.names();
         let mut csv = String::from("figure,from,to\n");
         for (a, b) in graph.edges() {

@@ -3,8 +3,9 @@
 use super::captions::{number, spread};
 use super::curves::curve;
 use super::raw::{Key, Measurement, Point};
-use super::trials::{Stop, Trial};
-use super::{Drawing, Figure};
+use super::trials::Trial;
+use super::{Columns, Drawing, Figure};
+use crate::workers::Stop;
 use dzoa::plan::REPLICATES;
 use dzoa_report::{BLACK, BLUE, Chart, MarkerShape, Panel, Style};
 use dzoa_table::Result;
@@ -24,8 +25,8 @@ impl Figure for Noise {
         "noise"
     }
 
-    fn columns(&self) -> (&'static str, &'static str) {
-        ("round", "sigma")
+    fn columns(&self) -> Columns {
+        Columns { x: "round", value: "sigma" }
     }
 
     fn cost(&self) -> f64 {
@@ -74,7 +75,7 @@ impl Figure for Noise {
             ];
             let curves = looks.map(|(algorithm, label, style)| {
                 let select = |key: &Key| key.figure == **figure && key.algorithm == algorithm;
-                curve(points, (label.into(), style), select, |key| key.x)
+                curve(points, label, style, select, |key| key.x)
             });
             Panel {
                 title: format!("({letter})  ε = {epsilon} a round, nominal"),

@@ -1,9 +1,8 @@
 //! Tuning and running one contender.
 
 use super::contender::Contender;
-use crate::interrupt;
-use crate::progress::Progress;
-use crate::refusal::refused;
+use crate::tuner::{Middle, least, tune};
+use crate::{Interrupt, Watcher};
 use dzoa::baselines::Needs;
 use dzoa::plan::{Algorithm, Auto, Circumstances, Data, Plan, RunSpec, Total, rules};
 use dzoa::prelude::*;
@@ -11,8 +10,9 @@ use dzoa::privacy::calibrate::Schedule;
 use dzoa::privacy::{Budget, EarlierRuns};
 use dzoa::reference::Optimum;
 use dzoa::run::Costs;
-use dzoa::run::evaluate::{NormalisedError, accuracy, mean, quantile};
+use dzoa::run::evaluate::{NormalisedError, accuracy, mean};
 use dzoa::tuning::{Setting, Sizes};
+use dzoa_report::refused;
 use dzoa_table::{Error, Instances, Result};
 use rayon::prelude::*;
 use std::ops::ControlFlow;
@@ -101,7 +101,8 @@ pub struct Contest<'a> {
     pub delta: f64,
     pub tuning: &'a [Draw],
     pub reported: &'a [Draw],
-    pub progress: &'a Progress,
+    pub watcher: &'a dyn Watcher,
+    pub interrupt: Interrupt,
 }
 
 impl Contest<'_> {
@@ -137,6 +138,11 @@ impl Contest<'_> {
 
     /// Tunes on one set of draws, then runs on the other.
     pub fn enter(&self, contender: &Contender, epsilon: f64) -> Result<Entry> {
+        let total = Total {
+            budget: Budget { epsilon, delta: self.delta },
+            schedule: Auto::Given(Schedule::Constant),
+            rows_per_person: self.rows_per_person,
+        };
         let mut entry = Entry {
             contender: contender.clone(),
             epsilon,
@@ -148,51 +154,13 @@ impl Contest<'_> {
             outcomes: Vec::new(),
             spent: None,
         };
-        let total = Total {
-            budget: Budget { epsilon, delta: self.delta },
-            schedule: Auto::Given(Schedule::Constant),
-            rows_per_person: self.rows_per_person,
-        };
-        let grid = contender.grid(&self.sizes(epsilon), &total)?;
-        let mut refusal = None;
-        let tried: Vec<Result<Option<f64>>> = grid
-            .par_iter()
-            .map(|setting| {
-                let mut spec = self.spec(contender, &total, setting)?;
-                if spec.mechanism.certifies() {
-                    // Either way the release lies within tau of the same point: tune with the
-                    // short way.
-                    (spec.inner_steps, spec.directions) = (Auto::Given(1), Auto::Given(1));
-                }
-                let errors: Vec<f64> = self
-                    .tuning
-                    .par_iter()
-                    .map(|draw| Ok(self.run(&spec, draw)?.outcome.error))
-                    .collect::<Result<_>>()?;
-                Ok(Some(quantile(&errors, 0.5)))
-            })
-            .collect();
-        for (setting, error) in grid.iter().zip(tried) {
-            let error = match error {
-                Ok(error) => error,
-                Err(error) if interrupt::asked() => return Err(error),
-                Err(error) => {
-                    refusal.get_or_insert(error.message().to_string());
-                    None
-                }
-            };
-            entry.tuning.push((setting.clone(), error));
-        }
-        let best = entry
-            .tuning
-            .iter()
-            .filter_map(|(setting, error)| Some((setting, (*error)?)))
-            .min_by(|a, b| a.1.total_cmp(&b.1));
-        let Some((setting, _)) = best else {
-            entry.refused = refusal;
-            (0..self.reported.len()).for_each(|_| self.progress.tick());
+        entry.refused = self.tune(&mut entry, &total)?;
+        let Some(best) = least(entry.tuning.iter().map(|(_, error)| *error)) else {
+            self.reported.iter().for_each(|_| self.watcher.run_done());
             return Ok(entry);
         };
+        entry.refused = None;
+        let setting = &entry.tuning[best].0;
         let spec = self.spec(contender, &total, setting)?;
         entry.settings = setting.parts();
         // One after the other, so that seconds are those of a run that has the machine to itself.
@@ -208,6 +176,34 @@ impl Contest<'_> {
         Ok(entry)
     }
 
+    /// Tries every setting of the contender's grid, and returns why one of them was refused.
+    fn tune(&self, entry: &mut Entry, total: &Total) -> Result<Option<String>> {
+        let contender = &entry.contender;
+        let grid = contender.grid(&self.sizes(entry.epsilon), total)?;
+        let tried = tune(&grid, self.tuning, Middle::Median, |setting, draw| {
+            let mut spec = self.spec(contender, total, setting)?;
+            if spec.mechanism.certifies() {
+                // Either way the release lies within tau of the same point: tune with the short
+                // way.
+                (spec.inner_steps, spec.directions) = (Auto::Given(1), Auto::Given(1));
+            }
+            Ok::<f64, Error>(self.run(&spec, draw)?.outcome.error)
+        });
+        let mut refusal = None;
+        for (setting, error) in grid.into_iter().zip(tried) {
+            let error = match error {
+                Ok(error) => Some(error),
+                Err(error) if self.interrupt.asked() => return Err(error),
+                Err(error) => {
+                    refusal.get_or_insert(error.message().to_string());
+                    None
+                }
+            };
+            entry.tuning.push((setting, error));
+        }
+        Ok(refusal)
+    }
+
     fn run(&self, spec: &RunSpec, draw: &Draw) -> Result<Ran> {
         let graph = &self.instances.graph;
         let Draw { problem, optimum, streams } = draw;
@@ -215,15 +211,15 @@ impl Contest<'_> {
         let mut simulation = plan.simulation(Vec::new(), streams).map_err(refused)?;
         let needs = plan.needs().map_err(refused)?;
         let started = Instant::now();
-        let status = simulation.run(&mut |_: &RoundView<'_>| match interrupt::asked() {
+        let status = simulation.run(&mut |_: &RoundView<'_>| match self.interrupt.asked() {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         });
         let seconds = started.elapsed().as_secs_f64();
-        if interrupt::asked() {
+        if self.interrupt.asked() {
             return Err(Error::run("stopped by Ctrl-C; an unfinished comparison compares nothing"));
         }
-        self.progress.tick();
+        self.watcher.run_done();
         let estimates: Vec<Vec<f64>> =
             (0..simulation.len()).map(|k| simulation.estimate(k)).collect();
         let finished = status == Status::Finished;
