@@ -3,7 +3,7 @@
 //!
 //! Sensitivities are for replace-one adjacency on one agent's rows; the number of rows is public.
 
-use crate::problem::{Problem, Scale};
+use crate::problem::{PublicProblem, Scale};
 use dzoa_privacy::Budget;
 use dzoa_privacy::calibrate::Schedule;
 use thiserror::Error;
@@ -99,21 +99,20 @@ pub fn radius(c1: f64, scale: Scale, rho: f64, rounds: u64) -> f64 {
 /// c1 at agent k: how long the gradient of one sample's loss can be, for every `b` and every row that
 /// could be one of its rows. The loss bounds the slope, and the rows' public bound the rest.
 #[doc(alias = "Assumption 3")]
-pub fn c1(problem: &Problem, k: usize) -> Result<f64, NoGuarantee> {
+pub fn c1(problem: &PublicProblem, k: usize) -> Result<f64, NoGuarantee> {
     let name = problem.loss.name();
     let slope = problem.loss.lipschitz().ok_or(NoGuarantee::NoLipschitz(name))?;
     Ok(slope * longest_row(problem, k)?)
 }
 
 /// c3 at agent k: how large the second derivative of one sample's loss can be in any direction.
-pub fn c3(problem: &Problem, k: usize) -> Result<f64, NoGuarantee> {
+pub fn c3(problem: &PublicProblem, k: usize) -> Result<f64, NoGuarantee> {
     let curvature = problem.loss.smoothness().ok_or(NoGuarantee::NotSmooth(problem.loss.name()))?;
     Ok(curvature * longest_row(problem, k)?.powi(2))
 }
 
 /// The rows' public bound, and what rounding adds where rows were cut to it.
-fn longest_row(problem: &Problem, k: usize) -> Result<f64, NoGuarantee> {
-    let rows = &problem.agents[k].rows;
-    let bound = rows.norm_bound().ok_or(NoGuarantee::UnboundedRows(problem.loss.name()))?;
-    Ok(bound * (1.0 + (rows.width() + 8) as f64 * f64::EPSILON))
+fn longest_row(problem: &PublicProblem, k: usize) -> Result<f64, NoGuarantee> {
+    let bound = problem.norm_bound(k).ok_or(NoGuarantee::UnboundedRows(problem.loss.name()))?;
+    Ok(bound * (1.0 + (problem.dim() + 8) as f64 * f64::EPSILON))
 }

@@ -69,7 +69,7 @@ fn dp_admm_follows_the_oracle_with_the_noise_given() {
         1e-15,
         "steps",
     );
-    let mut dp_admm = DpAdmm::new(settings, &problem);
+    let mut dp_admm = DpAdmm::new(settings, &problem.public());
     let parties: Vec<Party> = (0..5).map(|k| Party::new(&dp_admm, &problem, k)).collect();
     let noise = Streams::from_seed(1).noise_key("");
     let mut compared = 0;
@@ -143,7 +143,7 @@ impl Settled<'_> {
         self.options.iter().for_each(|&(key, value)| options.set(key, value));
         let (options, admm) = (&options, Admm { rho: self.rho, ..Admm::default() });
         let (target, nominal) = (None, None);
-        let making = Making { options, admm, problem, graph, target, nominal };
+        let making = Making { options, admm, problem: &problem.public(), graph, target, nominal };
         (entry(self.name).unwrap().build)(&making)
     }
 }
@@ -274,7 +274,8 @@ fn every_plan_spends_its_budget_and_no_more() {
             // Objective perturbation pays for the Hessian in every query: few queries.
             let rounds = 6;
             for k in 0..5 {
-                let events = baseline.events(&problem, k, rounds, &target(epsilon)).unwrap();
+                let events =
+                    baseline.events(&problem.public(), k, rounds, &target(epsilon)).unwrap();
                 let queries = (1..=rounds)
                     .filter(|&m| baseline.part(m, k) != dzoa::baselines::Part::Rests)
                     .count();
@@ -293,7 +294,7 @@ fn every_plan_spends_its_budget_and_no_more() {
 fn objective_perturbation_is_refused_where_its_solver_might_take_too_long() {
     let (problem, graph) = problem(Arc::new(Logistic), Regularizer::None);
     let build = |ridge| ridged(&[("ridge", ridge)]).build(&problem, &graph);
-    let plan = |ridge| build(ridge).events(&problem, 0, 1, &target(1e3));
+    let plan = |ridge| build(ridge).events(&problem.public(), 0, 1, &target(1e3));
     // Known before any row is queried; later, to give up would say something about the rows.
     for ridge in [1e-12, 1e-9] {
         let refused = plan(ridge).unwrap_err();
@@ -323,7 +324,7 @@ fn a_run_under_noise_charges_what_was_planned_and_repeats_bit_by_bit() {
         let baseline = spec.build(&problem, &graph);
         let releases = || Releases {
             events: (0..5)
-                .map(|k| baseline.events(&problem, k, 4, &target(4.0)).unwrap().into())
+                .map(|k| baseline.events(&problem.public(), k, 4, &target(4.0)).unwrap().into())
                 .collect(),
             ledgers: Vec::new(),
             average: Average::Network { gossip: 3 },
@@ -347,10 +348,10 @@ fn clipping_replaces_a_bound_that_the_loss_does_not_have() {
     let (problem, graph) = problem(Arc::new(Squared), Regularizer::L1);
     let dp_gd = |options| Settled { name: "dp-gd", options, ..Settled::default() };
     let baseline = dp_gd(&[("step", 0.1)]).build(&problem, &graph);
-    assert!(baseline.events(&problem, 0, 3, &target(1.0)).is_err());
+    assert!(baseline.events(&problem.public(), 0, 3, &target(1.0)).is_err());
     let clipped = dp_gd(&[("step", 0.1), ("clip", 0.5)]).build(&problem, &graph);
     let Event::DiscreteGaussian { sensitivity, .. } =
-        clipped.events(&problem, 0, 3, &target(1.0)).unwrap()[0]
+        clipped.events(&problem.public(), 0, 3, &target(1.0)).unwrap()[0]
     else {
         panic!("dp-gd has Gaussian noise");
     };
@@ -384,7 +385,7 @@ fn broken_assumptions_are_named() {
     let (squared, _) = problem(Arc::new(Squared), Regularizer::L2);
     let check = |spec: &Settled, problem: &Problem| {
         let baseline = spec.build(problem, &graph);
-        baseline.needs().check(baseline.name(), problem, true)
+        baseline.needs().check(baseline.name(), &problem.public(), true)
     };
     for (spec, _) in all() {
         let name = spec.build(&hinge, &graph).name();
@@ -432,7 +433,7 @@ fn the_papers_benchmark_has_the_noise_of_its_formula() {
         clip: None,
         nominal: Some((epsilon, delta)),
     };
-    let baseline = DpAdmm::new(settings, &problem);
+    let baseline = DpAdmm::new(settings, &problem.public());
     let mut party = Party::new(&baseline, &problem, 0);
     let still = baseline.update(4, &party);
     let (mut squares, mut ledger) = (0.0, Ledger::default());

@@ -299,7 +299,7 @@ fn attacked(last: f64, loss: Arc<dyn Loss>) -> (Agent, f64) {
         rows_per_person: 1,
     };
     let (k, rho, neighbourhood, rounds) = (0, 0.05, 2, 3);
-    let query = OutputQuery { problem: &problem, k, rho, neighbourhood, rounds };
+    let query = OutputQuery { problem: &problem.public(), k, rho, neighbourhood, rounds };
     let plan = query.charges(None, &target).unwrap();
     let releases =
         Releases { events: vec![plan.events; 2], ledgers: vec![], average: Average::None };
@@ -425,7 +425,8 @@ fn whether_a_tolerance_can_be_certified_is_decided_before_any_row_is_seen() {
     };
     let plan = |sign, tau| {
         let (problem, k, rho) = (&problem(sign), 0, 0.1);
-        let query = OutputQuery { problem, k, rho, neighbourhood: 1, rounds: 10 };
+        let query =
+            OutputQuery { problem: &problem.public(), k, rho, neighbourhood: 1, rounds: 10 };
         query.charges(Some(tau), &target)
     };
     let Err(NoGuarantee::Tolerance { least, .. }) = plan(1.0, 1e-9) else { panic!("1e-9") };

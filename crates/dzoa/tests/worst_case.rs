@@ -126,7 +126,7 @@ impl Case {
         }
         let admm = Admm { rho: self.rho, self_loop: self.self_loop, ..Admm::default() };
         let (options, target, nominal) = (&options, None, None);
-        (entry.build)(&Making { options, admm, problem, graph, target, nominal })
+        (entry.build)(&Making { options, admm, problem: &problem.public(), graph, target, nominal })
     }
 
     /// The largest move, where the claim is made at all.
@@ -142,7 +142,13 @@ impl Case {
         match self.name {
             "output" => {
                 let (rho, problem) = (self.rho, &problem);
-                let query = OutputQuery { problem, k, rho, neighbourhood: near, rounds: ROUNDS };
+                let query = OutputQuery {
+                    problem: &problem.public(),
+                    k,
+                    rho,
+                    neighbourhood: near,
+                    rounds: ROUNDS,
+                };
                 let plan = query.charges(None, &target)?;
                 let inner = self.inner_loop.then_some(inner);
                 let quadratic = self.rho * near as f64;
@@ -158,7 +164,7 @@ impl Case {
             }
             _ => {
                 let fresh = || self.baseline(&problem, &graph);
-                let events = fresh().events(&problem, k, ROUNDS, &target)?;
+                let events = fresh().events(&problem.public(), k, ROUNDS, &target)?;
                 Ok(of_baseline(&attacked, &events, ROUNDS, fresh))
             }
         }

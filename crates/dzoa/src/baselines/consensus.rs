@@ -6,7 +6,7 @@ use crate::admm::{Admm, LocalState};
 use crate::guarantee::{self, NoGuarantee, Target};
 use crate::network::Graph;
 use crate::primal::{InnerFailure, SampleWeights, least_distance};
-use crate::problem::Problem;
+use crate::problem::PublicProblem;
 use dzoa_privacy::calibrate::lemma3_sensitivity;
 use dzoa_privacy::{Event, NoiseKey, NoisyObjective, Receipt, Release};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub struct Consensus {
 
 impl Consensus {
     /// `beta = gamma = 0`.
-    pub fn new(admm: Admm, problem: &Problem, graph: &Graph) -> Self {
+    pub fn new(admm: Admm, problem: &PublicProblem, graph: &Graph) -> Self {
         let neighbours: Vec<Vec<usize>> =
             (0..graph.len()).map(|k| graph.neighbours(k).to_vec()).collect();
         let states: Vec<LocalState> =
@@ -36,7 +36,7 @@ impl Consensus {
             .map(|k| {
                 let quadratic = admm.rho * states[k].neighbourhood(&admm) as f64;
                 let sample = problem.sample_weight(k);
-                let total = sample * problem.agents[k].count() as f64;
+                let total = sample * problem.samples(k) as f64;
                 // Nobody is hostile here: what is exchanged stays near the origin. The noise is no
                 // data, and what it adds to the reach costs the solver time, not the guarantee.
                 let c1 = problem.loss.lipschitz().unwrap_or(1.0);
@@ -120,7 +120,7 @@ impl Consensus {
     /// `Delta_k + 2 tau`: how far one person's rows move agent k's minimiser.
     pub fn sensitivity(
         &self,
-        problem: &Problem,
+        problem: &PublicProblem,
         k: usize,
         target: &Target,
     ) -> Result<f64, NoGuarantee> {
@@ -135,7 +135,7 @@ impl Consensus {
     /// Objective perturbation at agent k: one event per query, with the given rho in each.
     pub fn perturbed_events(
         &self,
-        problem: &Problem,
+        problem: &PublicProblem,
         k: usize,
         rhos: &[f64],
         target: &Target,

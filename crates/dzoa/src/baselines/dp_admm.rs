@@ -16,7 +16,7 @@ use super::registry::{Entry, OptionKey, Range};
 use super::{Baseline, Needs, Party};
 use crate::guarantee::{NoGuarantee, Target};
 use crate::primal::InnerFailure;
-use crate::problem::Problem;
+use crate::problem::PublicProblem;
 use crate::tuning::{Setting, Sizes, product};
 use dzoa_privacy::calibrate::theorem1_sigma;
 use dzoa_privacy::{Event, NoiseKey, Private, Receipt, Release};
@@ -94,8 +94,8 @@ pub struct DpAdmm {
 
 impl DpAdmm {
     /// Before the first round.
-    pub fn new(settings: DpAdmmSettings, problem: &Problem) -> Self {
-        let (agents, dim) = (problem.agents.len(), problem.dim());
+    pub fn new(settings: DpAdmmSettings, problem: &PublicProblem) -> Self {
+        let (agents, dim) = (problem.agents(), problem.dim());
         Self {
             settings,
             primal: vec![vec![0.0; dim].into(); agents],
@@ -147,7 +147,7 @@ impl Baseline for DpAdmm {
 
     fn events(
         &self,
-        problem: &Problem,
+        problem: &PublicProblem,
         k: usize,
         rounds: u64,
         target: &Target,

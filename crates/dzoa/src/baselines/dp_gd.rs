@@ -12,7 +12,7 @@ use super::registry::{Entry, OptionKey, Range};
 use super::{Baseline, Needs, Party};
 use crate::guarantee::{NoGuarantee, Target};
 use crate::primal::InnerFailure;
-use crate::problem::Problem;
+use crate::problem::PublicProblem;
 use crate::problem::regularizer::Penalty;
 use crate::tuning::{Setting, Sizes};
 use dzoa_privacy::{Event, NoiseKey, Private, Receipt, Release};
@@ -68,10 +68,10 @@ pub struct DpGd {
 
 impl DpGd {
     /// Before the first round.
-    pub fn new(settings: DpGdSettings, problem: &Problem) -> Self {
+    pub fn new(settings: DpGdSettings, problem: &PublicProblem) -> Self {
         let w = vec![0.0; problem.dim()];
         let penalty = problem.penalty(problem.eta);
-        Self { settings, penalty, agents: problem.agents.len(), w }
+        Self { settings, penalty, agents: problem.agents(), w }
     }
 }
 
@@ -87,7 +87,7 @@ impl Baseline for DpGd {
 
     fn events(
         &self,
-        problem: &Problem,
+        problem: &PublicProblem,
         k: usize,
         rounds: u64,
         target: &Target,

@@ -17,7 +17,7 @@ use crate::admm::Admm;
 use crate::guarantee::{NoGuarantee, Target};
 use crate::network::Graph;
 use crate::primal::InnerFailure;
-use crate::problem::Problem;
+use crate::problem::PublicProblem;
 use crate::tuning::{Setting, Sizes};
 use dzoa_privacy::{Event, NoiseKey, Receipt, Release};
 
@@ -55,7 +55,7 @@ pub struct Dvp {
 
 impl Dvp {
     /// Before the first round.
-    pub fn new(settings: DvpSettings, problem: &Problem, graph: &Graph) -> Self {
+    pub fn new(settings: DvpSettings, problem: &PublicProblem, graph: &Graph) -> Self {
         Self { consensus: Consensus::new(settings.admm, problem, graph) }
     }
 }
@@ -78,7 +78,7 @@ impl Baseline for Dvp {
 
     fn events(
         &self,
-        problem: &Problem,
+        problem: &PublicProblem,
         k: usize,
         rounds: u64,
         target: &Target,

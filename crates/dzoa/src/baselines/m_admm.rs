@@ -19,7 +19,7 @@ use crate::admm::Admm;
 use crate::guarantee::{NoGuarantee, Target};
 use crate::network::Graph;
 use crate::primal::InnerFailure;
-use crate::problem::Problem;
+use crate::problem::PublicProblem;
 use crate::tuning::{Setting, Sizes, product};
 use dzoa_privacy::{Event, NoiseKey, Receipt, Release};
 
@@ -70,7 +70,7 @@ pub struct MAdmm {
 
 impl MAdmm {
     /// Before the first round.
-    pub fn new(settings: MAdmmSettings, problem: &Problem, graph: &Graph) -> Self {
+    pub fn new(settings: MAdmmSettings, problem: &PublicProblem, graph: &Graph) -> Self {
         let consensus = Consensus::new(settings.admm, problem, graph);
         Self { consensus, growth: settings.growth }
     }
@@ -100,7 +100,7 @@ impl Baseline for MAdmm {
 
     fn events(
         &self,
-        problem: &Problem,
+        problem: &PublicProblem,
         k: usize,
         rounds: u64,
         target: &Target,

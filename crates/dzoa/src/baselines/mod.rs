@@ -39,7 +39,7 @@ pub use registry::{ENTRIES, Entry, Making, OptionError, OptionKey, Options, Rang
 
 use crate::guarantee::{NoGuarantee, Target};
 use crate::primal::{Exact, InnerFailure};
-use crate::problem::{EmpiricalRisk, LocalObjective, Problem};
+use crate::problem::{EmpiricalRisk, LocalObjective, Problem, PublicProblem};
 use dzoa_privacy::{Event, NoiseKey, Receipt, Release};
 use thiserror::Error;
 
@@ -66,7 +66,7 @@ pub trait Baseline: Send + Sync {
     /// per query.
     fn events(
         &self,
-        problem: &Problem,
+        problem: &PublicProblem,
         k: usize,
         rounds: u64,
         target: &Target,
@@ -88,7 +88,7 @@ pub trait Baseline: Send + Sync {
 
     /// For algorithms that release the minimiser of an objective with a random linear term: that
     /// objective without the term, at a point. What an attacker computes to score a release.
-    fn perturbed(&self, _round: u64, _holder: &Party, _at: &[f64]) -> Option<Derivatives> {
+    fn perturbed(&self, _round: u64, _party: &Party, _at: &[f64]) -> Option<Derivatives> {
         None
     }
 
@@ -236,7 +236,7 @@ impl Needs {
     pub fn check(
         &self,
         algorithm: &'static str,
-        problem: &Problem,
+        problem: &PublicProblem,
         private: bool,
     ) -> Result<(), Broken> {
         let loss = problem.loss.name();

@@ -17,7 +17,7 @@ use super::{Baseline, Derivatives, Needs, Part, Party};
 use crate::guarantee::{self, NoGuarantee, Target};
 use crate::primal::InnerFailure;
 use crate::primal::rounding::{gamma, length};
-use crate::problem::Problem;
+use crate::problem::{Problem, PublicProblem};
 use crate::tuning::{Setting, Sizes};
 use dzoa_privacy::{Event, NoiseKey, NoisyObjective, Receipt, Release};
 
@@ -65,7 +65,7 @@ fn grid(sizes: &Sizes) -> Vec<Setting> {
 /// The ridge at which one person's rows change the Hessian by a tenth of epsilon: public sizes only.
 fn ridge(making: &Making<'_>) -> f64 {
     let (problem, Some(target)) = (making.problem, making.target) else { return 1e-6 };
-    let weight = (0..problem.agents.len()).map(|k| problem.sample_weight(k)).fold(0.0, f64::max);
+    let weight = (0..problem.agents()).map(|k| problem.sample_weight(k)).fold(0.0, f64::max);
     let curvature = weight * problem.loss.smoothness().unwrap_or(1.0);
     let share = 0.1 * target.total_epsilon / target.rows_per_person as f64;
     (curvature / share.exp_m1()).max(1e-6)
@@ -87,20 +87,17 @@ pub struct ObjectivePerturbation {
 
 impl ObjectivePerturbation {
     /// Before the one round.
-    pub fn new(settings: ObjectivePerturbationSettings, problem: &Problem) -> Self {
-        let (agents, w) = (problem.agents.len(), vec![0.0; problem.dim()]);
+    pub fn new(settings: ObjectivePerturbationSettings, problem: &PublicProblem) -> Self {
+        let (agents, w) = (problem.agents(), vec![0.0; problem.dim()]);
         Self { ridge: settings.ridge, agents, w }
     }
 
-    /// The public numbers of the descent.
-    fn course(&self, problem: &Problem) -> Course {
-        let rows = |k: usize| &problem.agents[k].rows;
-        // Under a guarantee there is a public bound; without one the rows themselves may say.
-        let measured = |k: usize| (0..rows(k).count()).map(|i| rows(k).norm(i)).fold(0.0, f64::max);
-        let longest = |k: usize| rows(k).norm_bound().unwrap_or_else(|| measured(k));
+    /// The public numbers of the descent; `otherwise` says how long rows are that nothing bounds.
+    fn course(&self, problem: &PublicProblem, otherwise: impl Fn(usize) -> f64) -> Course {
+        let longest = |k: usize| problem.norm_bound(k).unwrap_or_else(|| otherwise(k));
         let (mut pull, mut curvature) = (0.0, 0.0);
         for k in 0..self.agents {
-            let weight = problem.sample_weight(k) * rows(k).count() as f64;
+            let weight = problem.weight(k);
             pull += weight * longest(k);
             curvature += weight * longest(k).powi(2);
         }
@@ -108,7 +105,7 @@ impl ObjectivePerturbation {
             smooth: curvature * problem.loss.smoothness().unwrap_or(1.0) + self.ridge,
             ridge: self.ridge,
             pull: pull * problem.loss.lipschitz().unwrap_or(0.0),
-            terms: (0..self.agents).map(|k| rows(k).count()).max().unwrap_or(0) + self.agents,
+            terms: (0..self.agents).map(|k| problem.samples(k)).max().unwrap_or(0) + self.agents,
             features: problem.dim(),
         }
     }
@@ -133,7 +130,12 @@ impl ObjectivePerturbation {
         guaranteed: Option<f64>,
     ) -> Result<Vec<f64>, InnerFailure> {
         let penalty = problem.penalty(problem.eta);
-        let course = self.course(problem);
+        // Under a guarantee there is a public bound; without one the rows themselves may say.
+        let norms = |k: usize| {
+            let rows = &problem.agents[k].rows;
+            (0..rows.count()).map(|i| rows.norm(i)).fold(0.0, f64::max)
+        };
+        let course = self.course(&problem.public(), norms);
         let (smooth, momentum) = (course.smooth, course.momentum());
         let most = if guaranteed.is_some() { usize::MAX } else { MOST_STEPS };
         let (mut w, mut y) = (vec![0.0; linear.len()], vec![0.0; linear.len()]);
@@ -236,7 +238,7 @@ impl Baseline for ObjectivePerturbation {
 
     fn events(
         &self,
-        problem: &Problem,
+        problem: &PublicProblem,
         _k: usize,
         _rounds: u64,
         target: &Target,
@@ -247,7 +249,8 @@ impl Baseline for ObjectivePerturbation {
         // The noise is one vector for all agents: it must do for the one whose rows weigh most.
         let curvature = largest(&|k| Ok(guarantee::c3(problem, k)? * problem.sample_weight(k)))?;
         let gradient = largest(&|k| gradient_sensitivity(problem, k, None, target))?;
-        let (course, dim) = (self.course(problem), problem.dim());
+        // c3 has refused rows that nothing bounds.
+        let (course, dim) = (self.course(problem, |_| f64::INFINITY), problem.dim());
         pure(&[1.0], target, |_, epsilon| {
             let perturbed = Perturbed {
                 gradient,

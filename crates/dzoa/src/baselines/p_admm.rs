@@ -13,7 +13,7 @@ use crate::admm::Admm;
 use crate::guarantee::{NoGuarantee, Target};
 use crate::network::Graph;
 use crate::primal::InnerFailure;
-use crate::problem::Problem;
+use crate::problem::PublicProblem;
 use crate::tuning::{Setting, Sizes, product};
 use dzoa_privacy::calibrate::Schedule;
 use dzoa_privacy::{Event, NoiseKey, Private, Receipt, Release};
@@ -65,7 +65,7 @@ pub struct PAdmm {
 
 impl PAdmm {
     /// Before the first round.
-    pub fn new(settings: PAdmmSettings, problem: &Problem, graph: &Graph) -> Self {
+    pub fn new(settings: PAdmmSettings, problem: &PublicProblem, graph: &Graph) -> Self {
         let consensus = Consensus::new(settings.admm, problem, graph);
         Self { consensus, decay: settings.decay }
     }
@@ -82,7 +82,7 @@ impl Baseline for PAdmm {
 
     fn events(
         &self,
-        problem: &Problem,
+        problem: &PublicProblem,
         k: usize,
         rounds: u64,
         target: &Target,

@@ -1,7 +1,7 @@
 //! What the baselines share: gradients of bounded sensitivity, and from a target to events.
 
 use crate::guarantee::{self, NoGuarantee, Target};
-use crate::problem::{EmpiricalRisk, Problem};
+use crate::problem::{EmpiricalRisk, PublicProblem};
 use dzoa_privacy::calibrate::{RoundQueries, Schedule, discrete_gaussian_events};
 use dzoa_privacy::{Accountant, Budget, Event, ExactGaussian, noise};
 
@@ -11,7 +11,11 @@ const SHARE_OF_TOLERANCE: f64 = 0.02;
 /// How long a per-sample gradient can be at agent k: what it is clipped to, or less where loss and
 /// rows have a smaller bound. Clipping lets rows of any length in, so the loss's slope alone says
 /// nothing.
-fn longest_gradient(problem: &Problem, k: usize, clip: Option<f64>) -> Result<f64, NoGuarantee> {
+fn longest_gradient(
+    problem: &PublicProblem,
+    k: usize,
+    clip: Option<f64>,
+) -> Result<f64, NoGuarantee> {
     match (guarantee::c1(problem, k), clip) {
         (Ok(c1), Some(clip)) => Ok(c1.min(clip)),
         (Err(_), Some(clip)) => Ok(clip),
@@ -22,12 +26,12 @@ fn longest_gradient(problem: &Problem, k: usize, clip: Option<f64>) -> Result<f6
 /// How far replacing one person's rows moves agent k's gradient: twice the longest per-sample
 /// gradient a row, weighted.
 pub fn gradient_sensitivity(
-    problem: &Problem,
+    problem: &PublicProblem,
     k: usize,
     clip: Option<f64>,
     target: &Target,
 ) -> Result<f64, NoGuarantee> {
-    let samples = problem.agents[k].count() as f64;
+    let samples = problem.samples(k) as f64;
     // One replaced summand also changes how the others are rounded: at most this much, relatively.
     let rounding = samples * samples * (problem.dim() as f64).sqrt() * 2.0 * f64::EPSILON;
     let rows = target.rows_per_person as f64;

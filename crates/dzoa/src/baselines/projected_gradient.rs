@@ -19,7 +19,7 @@ use super::{Baseline, Needs, Party};
 use crate::guarantee::{NoGuarantee, Target};
 use crate::network::Graph;
 use crate::primal::InnerFailure;
-use crate::problem::Problem;
+use crate::problem::PublicProblem;
 use crate::tuning::{Setting, Sizes, product};
 use dzoa_privacy::{Event, NoiseKey, Private, Receipt, Release};
 
@@ -112,7 +112,11 @@ pub struct ProjectedGradient {
 
 impl ProjectedGradient {
     /// Before the first round.
-    pub fn new(settings: ProjectedGradientSettings, problem: &Problem, graph: &Graph) -> Self {
+    pub fn new(
+        settings: ProjectedGradientSettings,
+        problem: &PublicProblem,
+        graph: &Graph,
+    ) -> Self {
         let near = |k| graph.neighbours(k).iter().copied().zip(graph.gossip_weights(k)).collect();
         Self {
             settings,
@@ -138,7 +142,7 @@ impl Baseline for ProjectedGradient {
 
     fn events(
         &self,
-        problem: &Problem,
+        problem: &PublicProblem,
         k: usize,
         rounds: u64,
         target: &Target,

@@ -21,7 +21,7 @@ use crate::admm::Admm;
 use crate::guarantee::{NoGuarantee, Target};
 use crate::network::Graph;
 use crate::primal::InnerFailure;
-use crate::problem::Problem;
+use crate::problem::PublicProblem;
 use crate::problem::regularizer::Penalty;
 use crate::tuning::{Setting, Sizes, product};
 use dzoa_privacy::{Event, NoiseKey, Private, Receipt, Release};
@@ -96,7 +96,7 @@ pub struct PsAdmm {
 
 impl PsAdmm {
     /// Before the first round.
-    pub fn new(settings: PsAdmmSettings, problem: &Problem, graph: &Graph) -> Self {
+    pub fn new(settings: PsAdmmSettings, problem: &PublicProblem, graph: &Graph) -> Self {
         Self {
             settings,
             consensus: Consensus::new(settings.admm, problem, graph),
@@ -132,12 +132,12 @@ impl Baseline for PsAdmm {
 
     fn events(
         &self,
-        problem: &Problem,
+        problem: &PublicProblem,
         k: usize,
         rounds: u64,
         target: &Target,
     ) -> Result<Vec<Event>, NoGuarantee> {
-        let samples = problem.agents[k].count();
+        let samples = problem.samples(k);
         let larger = samples as f64 / self.batch(samples) as f64;
         let sensitivity = larger * gradient_sensitivity(problem, k, self.settings.clip, target)?;
         let schedule = target.schedule;

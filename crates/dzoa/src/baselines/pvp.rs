@@ -19,7 +19,7 @@ use crate::admm::Admm;
 use crate::guarantee::{NoGuarantee, Target};
 use crate::network::Graph;
 use crate::primal::InnerFailure;
-use crate::problem::Problem;
+use crate::problem::PublicProblem;
 use crate::tuning::{Setting, Sizes};
 use dzoa_privacy::{Event, NoiseKey, Private, Receipt, Release};
 
@@ -57,7 +57,7 @@ pub struct Pvp {
 
 impl Pvp {
     /// Before the first round.
-    pub fn new(settings: PvpSettings, problem: &Problem, graph: &Graph) -> Self {
+    pub fn new(settings: PvpSettings, problem: &PublicProblem, graph: &Graph) -> Self {
         Self { consensus: Consensus::new(settings.admm, problem, graph) }
     }
 }
@@ -80,7 +80,7 @@ impl Baseline for Pvp {
 
     fn events(
         &self,
-        problem: &Problem,
+        problem: &PublicProblem,
         k: usize,
         rounds: u64,
         target: &Target,

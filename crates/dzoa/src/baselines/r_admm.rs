@@ -19,7 +19,7 @@ use crate::admm::Admm;
 use crate::guarantee::{NoGuarantee, Target};
 use crate::network::Graph;
 use crate::primal::InnerFailure;
-use crate::problem::Problem;
+use crate::problem::PublicProblem;
 use crate::tuning::{Setting, Sizes};
 use dzoa_privacy::{Event, NoiseKey, Receipt, Release};
 use std::sync::Arc;
@@ -68,11 +68,11 @@ pub struct RAdmm {
 
 impl RAdmm {
     /// Before the first round.
-    pub fn new(settings: RAdmmSettings, problem: &Problem, graph: &Graph) -> Self {
+    pub fn new(settings: RAdmmSettings, problem: &PublicProblem, graph: &Graph) -> Self {
         let agents = graph.len();
         let share = problem.eta / agents as f64 * problem.regularizer.strong_convexity();
         let curvature = |k: usize| {
-            let rows = problem.sample_weight(k) * problem.agents[k].count() as f64;
+            let rows = problem.weight(k);
             rows * problem.loss.smoothness().unwrap_or(1.0) + share
         };
         Self {
@@ -113,7 +113,7 @@ impl Baseline for RAdmm {
 
     fn events(
         &self,
-        problem: &Problem,
+        problem: &PublicProblem,
         k: usize,
         rounds: u64,
         target: &Target,

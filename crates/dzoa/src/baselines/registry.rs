@@ -10,7 +10,7 @@ use super::{
 use crate::admm::Admm;
 use crate::guarantee::Target;
 use crate::network::Graph;
-use crate::problem::Problem;
+use crate::problem::PublicProblem;
 use crate::tuning::{Setting, Sizes};
 use std::fmt;
 
@@ -175,8 +175,8 @@ pub struct Making<'a> {
     pub options: &'a Options,
     /// rho, M, and how neighbourhoods are counted.
     pub admm: Admm,
-    /// All agents' rows.
-    pub problem: &'a Problem,
+    /// Everything but the rows.
+    pub problem: &'a PublicProblem,
     /// The network.
     pub graph: &'a Graph,
     /// The total that its noise keeps, where there is one.
@@ -194,15 +194,13 @@ impl Making<'_> {
     /// A bound on the curvature of the whole data term: rows lie in the unit ball.
     pub(super) fn curvature(&self) -> f64 {
         let problem = self.problem;
-        let weight: f64 = (0..problem.agents.len())
-            .map(|k| problem.sample_weight(k) * problem.agents[k].count() as f64)
-            .sum();
+        let weight: f64 = (0..problem.agents()).map(|k| problem.weight(k)).sum();
         weight * problem.loss.smoothness().unwrap_or(1.0)
     }
 
     /// A step that suits one agent's share of the data term.
     pub(super) fn agents_step(&self) -> f64 {
-        self.problem.agents.len() as f64 / self.curvature()
+        self.problem.agents() as f64 / self.curvature()
     }
 }
 

@@ -116,6 +116,14 @@ impl Boxes {
 }
 
 impl Data {
+    /// The problem over rows; boxes have none.
+    pub fn problem(&self) -> Option<&Problem> {
+        match self {
+            Self::Rows(problem) => Some(problem),
+            Self::Boxes(_) => None,
+        }
+    }
+
     /// K.
     pub fn agents(&self) -> usize {
         match self {

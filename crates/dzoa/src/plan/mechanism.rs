@@ -12,6 +12,7 @@ use super::{Refused, none, output, scalar};
 use crate::guarantee::{NoGuarantee, Target};
 use crate::primal::PrimalStep;
 use crate::primal::ZerothOrder;
+use crate::problem::PublicProblem;
 use crate::problem::loss::Loss;
 use crate::tuning::{Setting, Sizes};
 use dzoa_privacy::calibrate::{self, Schedule};
@@ -104,6 +105,8 @@ pub struct Choice {
 pub struct Place<'a> {
     /// Rows or boxes.
     pub data: &'a Data,
+    /// The problem without its rows; boxes have none.
+    pub public: Option<&'a PublicProblem>,
     /// The agent.
     pub k: usize,
     /// `|N_k|`

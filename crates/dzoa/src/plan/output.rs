@@ -14,7 +14,7 @@ use crate::primal::Certified;
 use crate::primal::PrimalStep;
 use crate::primal::ZerothOrder;
 use crate::primal::{SampleWeights, least_distance};
-use crate::problem::{Problem, Scale};
+use crate::problem::{PublicProblem, Scale};
 use crate::tuning::{Setting, Sizes, product};
 use dzoa_privacy::calibrate::{self, RoundQueries};
 
@@ -87,9 +87,7 @@ impl Protection for OutputNoise {
     }
 
     fn charges(&self, place: &Place<'_>) -> Result<Charges, NoGuarantee> {
-        let Data::Rows(problem) = place.data else {
-            return Err(NoGuarantee::NoLipschitz("external"));
-        };
+        let problem = place.public.ok_or(NoGuarantee::NoLipschitz("external"))?;
         let target = self.total.target(self.choose_schedule(place.data));
         let &Place { k, rho, neighbourhood, rounds, .. } = place;
         let at = OutputQuery { problem, k, rho, neighbourhood, rounds };
@@ -124,7 +122,7 @@ impl OutputNoise {
 #[derive(Clone, Copy, Debug)]
 pub struct OutputQuery<'a> {
     /// Loss, weights, and what bounds the rows.
-    pub problem: &'a Problem,
+    pub problem: &'a PublicProblem,
     /// The agent.
     pub k: usize,
     /// rho.
@@ -142,7 +140,7 @@ impl OutputQuery<'_> {
         let &Self { problem, k, rho, neighbourhood, rounds } = self;
         let c1 = c1(problem, k)?;
         let samples = match problem.scale {
-            Scale::Mean => problem.agents[k].count(),
+            Scale::Mean => problem.samples(k),
             // A sum weighs every sample N_k times as much.
             Scale::Sum => 1,
         };
@@ -152,7 +150,7 @@ impl OutputQuery<'_> {
         // set.
         let radius = radius(c1, problem.scale, rho, rounds);
         let (sample, quadratic) = (problem.sample_weight(k), rho * neighbourhood as f64);
-        let total = sample * problem.agents[k].count() as f64;
+        let total = problem.weight(k);
         let reach = radius + 0.5 * c1 * total / quadratic;
         let least = least_distance(c1, SampleWeights { sample, total }, quadratic, reach);
         if tau < least {

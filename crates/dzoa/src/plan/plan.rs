@@ -12,6 +12,7 @@ use crate::agent::{Agent, Average, Setup, Terms};
 use crate::baselines::{Baseline, Making, Needs};
 use crate::network::Graph;
 use crate::primal::{RoundContext, ZerothOrder, measure_noise};
+use crate::problem::{Problem, PublicProblem};
 use crate::run::{BuildError, Lockstep, Releases, Simulation, agents_of, check};
 use crate::streams::Streams;
 use dzoa_privacy::{Digest, EarlierRuns, Event, Facts, Ledger, RunId, Statement};
@@ -28,6 +29,8 @@ pub const REPLICATES: u64 = 64;
 pub struct Plan {
     spec: RunSpec,
     data: Data,
+    /// The problem without its rows; boxes have none.
+    public: Option<PublicProblem>,
     graph: Graph,
     admm: Admm,
     average: Average,
@@ -151,6 +154,7 @@ impl Plan {
             inner: spec.algorithm.is_zeroth_order().then(|| loop_shape(spec, &choice)),
             spec: spec.clone(),
             data: data.clone(),
+            public: data.problem().map(Problem::public),
             graph: graph.clone(),
             admm,
             average,
@@ -193,8 +197,7 @@ impl Plan {
     }
 
     fn baseline_charges(&self, baseline: &dyn Baseline, k: usize) -> Result<Charges, Refused> {
-        let (Data::Rows(problem), Some(target)) =
-            (&self.data, self.spec.mechanism.target(&self.data))
+        let (Some(problem), Some(target)) = (&self.public, self.spec.mechanism.target(&self.data))
         else {
             return Err(Refused::NeedsRows(baseline.name()));
         };
@@ -215,7 +218,15 @@ impl Plan {
         inner: Option<&'a ZerothOrder>,
     ) -> Place<'a> {
         let Admm { rho, rounds, .. } = self.admm;
-        Place { data: &self.data, k, neighbourhood, rho, rounds, inner }
+        Place {
+            data: &self.data,
+            public: self.public.as_ref(),
+            k,
+            neighbourhood,
+            rho,
+            rounds,
+            inner,
+        }
     }
 
     /// What was asked for.
@@ -327,8 +338,8 @@ impl Plan {
     /// The algorithm that d-zoa is compared with, before its first round, where one was asked for
     /// and its assumptions hold.
     pub fn baseline(&self) -> Result<Option<Box<dyn Baseline>>, Refused> {
-        let (Algorithm::Baseline(entry, options), Data::Rows(problem)) =
-            (&self.spec.algorithm, &self.data)
+        let (Algorithm::Baseline(entry, options), Some(problem)) =
+            (&self.spec.algorithm, &self.public)
         else {
             return Ok(None);
         };

@@ -8,6 +8,7 @@ pub mod least_squares;
 pub mod loss;
 mod objective;
 pub mod partition;
+mod public;
 pub mod regularizer;
 mod risk;
 mod sparse;
@@ -17,6 +18,7 @@ pub use black_box::{BlackBox, Failure, Limits, Oracle, OracleError, Points};
 pub use closed::Closed;
 pub use directions::Directions;
 pub use objective::{Objective, PerSample, Probe, Scratch};
+pub use public::PublicProblem;
 pub use risk::{EmpiricalRisk, TILE};
 pub use sparse::{Sharing, Table};
 
@@ -35,6 +37,16 @@ pub enum Scale {
     Mean,
     /// 1: the paper's simulations.
     Sum,
+}
+
+impl Scale {
+    /// The weight of one of so many samples.
+    fn of(self, samples: usize) -> f64 {
+        match self {
+            Scale::Mean => 1.0 / samples as f64,
+            Scale::Sum => 1.0,
+        }
+    }
 }
 
 /// A whole distributed problem.
@@ -62,10 +74,7 @@ impl Problem {
 
     /// `scale_k`: the weight of one sample of agent `k`.
     pub fn sample_weight(&self, k: usize) -> f64 {
-        match self.scale {
-            Scale::Mean => 1.0 / self.agents[k].count() as f64,
-            Scale::Sum => 1.0,
-        }
+        self.scale.of(self.agents[k].count())
     }
 
     /// A digest of agent `k`'s rows and of what is asked of them. It tells rows apart that differ

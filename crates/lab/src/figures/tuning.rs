@@ -75,7 +75,7 @@ fn errors(draw: &Draw, tuned: &Tuned) -> Result<Vec<f64>, Stop> {
     let Tuned { epsilon, delta, rho, a, p, .. } = *tuned;
     let nominal = Some((epsilon, delta));
     let settings = DpAdmmSettings { rho, step: a, decay: p, clip: None, nominal };
-    let built = DpAdmm::new(settings, &draw.problem);
+    let built = DpAdmm::new(settings, &draw.problem.public());
     draw.errors_of(Box::new(built), Event::Nominal { epsilon, delta })
 }
 

@@ -1,0 +1,96 @@
+//! What everybody knows about a problem.
+
+use super::loss::Loss;
+use super::regularizer::{Penalty, Regularizer};
+use super::{Problem, Scale};
+use std::sync::Arc;
+
+/// A problem without its rows: what all agents agree on, and the public sizes of each. Whatever is
+/// computed from this alone can depend on nobody's rows.
+///
+/// ```compile_fail
+/// fn peek(problem: &dzoa::problem::PublicProblem) -> f64 {
+///     problem.agents[0].targets[0]
+/// }
+/// ```
+#[derive(Clone, Debug)]
+pub struct PublicProblem {
+    /// The loss of one sample.
+    pub loss: Arc<dyn Loss>,
+    /// R.
+    pub regularizer: Regularizer,
+    /// eta.
+    pub eta: f64,
+    /// How samples are weighted.
+    pub scale: Scale,
+    intercept: bool,
+    dim: usize,
+    sizes: Vec<PublicSize>,
+}
+
+/// What is public about one agent's rows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct PublicSize {
+    samples: usize,
+    norm_bound: Option<f64>,
+}
+
+impl Problem {
+    /// Everything about the problem but its rows.
+    pub fn public(&self) -> PublicProblem {
+        let size = |agent: &Arc<super::data::Samples>| PublicSize {
+            samples: agent.count(),
+            norm_bound: agent.rows.norm_bound(),
+        };
+        PublicProblem {
+            loss: self.loss.clone(),
+            regularizer: self.regularizer.clone(),
+            eta: self.eta,
+            scale: self.scale,
+            intercept: self.intercept,
+            dim: self.dim(),
+            sizes: self.agents.iter().map(size).collect(),
+        }
+    }
+}
+
+impl PublicProblem {
+    /// P, the number of columns.
+    pub fn dim(&self) -> usize {
+        self.dim
+    }
+
+    /// K.
+    pub fn agents(&self) -> usize {
+        self.sizes.len()
+    }
+
+    /// `N_k`
+    pub fn samples(&self, k: usize) -> usize {
+        self.sizes[k].samples
+    }
+
+    /// How long a row of agent `k` can be, where something bounds it.
+    pub fn norm_bound(&self, k: usize) -> Option<f64> {
+        self.sizes[k].norm_bound
+    }
+
+    /// `scale_k`: the weight of one sample of agent `k`.
+    pub fn sample_weight(&self, k: usize) -> f64 {
+        self.scale.of(self.samples(k))
+    }
+
+    /// The weight of all samples of agent `k` together.
+    pub fn weight(&self, k: usize) -> f64 {
+        self.sample_weight(k) * self.samples(k) as f64
+    }
+
+    /// `strength R(b)`, with the intercept left out.
+    pub fn penalty(&self, strength: f64) -> Penalty {
+        Penalty {
+            regularizer: self.regularizer.clone(),
+            weight: strength,
+            penalized: self.dim - usize::from(self.intercept),
+        }
+    }
+}
