@@ -95,8 +95,8 @@ pub fn agents_of(setting: &Setting, problem: &Problem) -> Vec<Agent> {
         .expect("a graph of this size");
     let settings = Admm { rounds: setting.rounds, ..Admm::default() };
     let inner = vec![setting.inner(); setting.agents];
-    let releases = Releases::all(Event::Unprotected, setting.agents);
-    dzoa::run::zeroth_order_agents(problem, &graph, settings, &inner, releases, &streams)
+    let releases = Releases::all(Event::Unprotected, setting.agents, &streams);
+    dzoa::run::zeroth_order_agents(problem, &graph, settings, &inner, releases)
         .expect("the setting is valid")
 }
 

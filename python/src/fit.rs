@@ -1,9 +1,9 @@
 //! The estimators' work: built-in losses on rows that Python has scaled.
 
-use crate::minimize::regularizer;
 use crate::network::Network;
+use crate::regularizer::regularizer;
 use crate::run::{Listener, Stop, interruptible, streams};
-use crate::statement::of_agents;
+use crate::statement::{of_agents, sensitivities};
 use dzoa::plan::{Algorithm, Auto, Data, Keys, Mechanism, Plan, Refused, RunSpec};
 use dzoa::prelude::*;
 use dzoa::problem::partition::Partition;
@@ -90,13 +90,13 @@ fn refused(options: &Options, refused: &Refused) -> PyErr {
 /// Fits a linear model over agents. Returns a dictionary for the estimators.
 #[pyfunction]
 pub fn fit<'py>(
-    py: Python<'py>,
     x: PyReadonlyArray2<'py, f64>,
     y: PyReadonlyArray1<'py, f64>,
     parts: Vec<Vec<usize>>,
     network: Network,
     options: Options,
 ) -> PyResult<Bound<'py, PyDict>> {
+    let py = x.py();
     let wrong = |error: dzoa::problem::data::DataError| PyValueError::new_err(error.to_string());
     let (run_streams, root) = streams(options.seed)?;
     let graph = network.graph(&root)?;
@@ -149,11 +149,6 @@ pub fn fit<'py>(
     result.set_item("mechanism", plan.spec().mechanism.name())?;
     result.set_item("samples", parts.iter().map(Vec::len).collect::<Vec<_>>())?;
     Ok(result)
-}
-
-/// Every agent's sensitivity.
-pub fn sensitivities(plan: &Plan) -> Vec<f64> {
-    plan.agents().iter().map(|agent| agent.charges.sensitivity).collect()
 }
 
 /// The rows of each agent, split as `dzoa run` splits a file with this seed.

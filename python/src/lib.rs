@@ -7,6 +7,7 @@ mod minimize;
 mod network;
 mod oracle;
 mod privacy;
+mod regularizer;
 mod run;
 mod statement;
 

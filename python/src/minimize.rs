@@ -1,11 +1,11 @@
 //! `dzoa.minimize`: Python callables, one per agent.
 
 use crate::ObjectiveError;
-use crate::fit::sensitivities;
 use crate::network::Network;
-use crate::oracle::{FirstError, PyOracle, count_samples};
-use crate::run::{Listener, Stop, interruptible, streams};
-use crate::statement::of_agents;
+use crate::oracle::{EarlyEnd, FirstError, PyOracle, count_samples};
+use crate::regularizer::regularizer;
+use crate::run::{Listener, interruptible, streams};
+use crate::statement::{of_agents, sensitivities};
 use dzoa::Status;
 use dzoa::agent::Agent;
 use dzoa::network::Graph;
@@ -14,10 +14,9 @@ use dzoa::plan::{
     Reported, RunSpec,
 };
 use dzoa::prelude::ZerothOrder;
-use dzoa::problem::regularizer::Regularizer;
 use dzoa::problem::{BlackBox, Failure, Limits};
 use dzoa::run::evaluate::mean;
-use dzoa::run::{Observer, RoundView, ValueRecorder};
+use dzoa::run::{Observer, RoundView, Simulation, ValueRecord, ValueRecorder};
 use numpy::{PyArray1, PyArray2};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -135,21 +134,6 @@ fn unsuited(name: &str, refused: &Refused) -> String {
     }
 }
 
-/// R by its name.
-pub fn regularizer(name: &str, l1_ratio: f64) -> PyResult<Regularizer> {
-    Ok(match name {
-        "none" => Regularizer::None,
-        "l1" => Regularizer::L1,
-        "l2" => Regularizer::L2,
-        "elastic-net" => Regularizer::ElasticNet { l1_ratio },
-        other => {
-            return Err(PyValueError::new_err(format!(
-                "regularizer: unknown `{other}`; hint: none, l1, l2, elastic-net"
-            )));
-        }
-    })
-}
-
 /// Minimises the sum of the objectives. Returns a dictionary for `dzoa.Result`.
 #[pyfunction]
 #[pyo3(signature = (objectives, network, options, callback=None))]
@@ -162,8 +146,8 @@ pub fn minimize<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let (run_streams, root) = streams(options.seed)?;
     let graph = network.graph(&root)?;
-    let (stop, error) = (Stop::default(), FirstError::default());
-    let boxes = boxes(py, objectives, &graph, &options, &stop, &error)?;
+    let early = EarlyEnd::default();
+    let boxes = boxes(py, objectives, &graph, &options, &early)?;
     let spec = options.spec()?;
     let known = Boxes {
         regularizer: regularizer(&options.regularizer, options.l1_ratio)?,
@@ -173,15 +157,15 @@ pub fn minimize<'py>(
         c1: options.c1,
         ..Boxes::new(boxes.clone())
     };
-    let outcome = interruptible(py, options.threads, &stop, || {
+    let minimized = interruptible(py, options.threads, &early.stop, || {
         let penalty = known.penalty(options.eta);
         let known = known.measured(&spec, &graph, &run_streams)?;
         let plan = Plan::new(&spec, &Data::Boxes(known), &graph)?;
         let mut simulation = plan.simulation(Vec::new(), &run_streams)?;
         let rounds = plan.rounds();
         let mut recorder = ValueRecorder::new(boxes.clone(), penalty, options.record_every, rounds);
-        let mut caller = Caller { callback, stop: stop.clone(), error: error.clone() };
-        let mut listener = Listener(stop.clone());
+        let mut caller = Caller { callback, early: early.clone() };
+        let mut listener = Listener(early.stop.clone());
         let mut observer: Vec<&mut dyn Observer> = vec![&mut recorder, &mut caller, &mut listener];
         let status = simulation.run(&mut observer);
         drop(observer);
@@ -191,39 +175,68 @@ pub fn minimize<'py>(
             0 => None,
             _ => recorder.objective(&mean(&estimates)).ok(),
         };
-        Ok((plan, simulation, recorder.records, status, value, estimates))
-    })?;
-    let (plan, simulation, records, status, value, estimates) =
-        outcome.map_err(|failure| refused(py, &failure, &error))?;
-    if let Status::ObjectiveFailed { failure, .. } = &status
+        let records = recorder.records;
+        Ok(Minimized { plan, simulation, boxes, records, status, value, estimates })
+    })?
+    .map_err(|failure| refused(py, &failure, &early.error))?;
+    if let Status::ObjectiveFailed { failure, .. } = &minimized.status
         && !matches!(failure, Failure::OutOfEvaluations { .. })
     {
-        return Err(raise(py, &status.to_string(), &error));
+        return Err(raise(py, &minimized.status.to_string(), &early.error));
     }
-    if let Some(raised) = error.take() {
+    if let Some(raised) = early.error.take() {
         return Err(raised);
     }
-    let result = PyDict::new(py);
-    result.set_item("names", graph.names())?;
-    result.set_item("edges", graph.edges().collect::<Vec<_>>())?;
-    result.set_item("coefficients", PyArray2::from_vec2(py, &estimates)?)?;
-    result.set_item("fun", value)?;
-    result.set_item("status", status.word())?;
-    result.set_item("message", status.to_string())?;
-    result.set_item("rounds_done", simulation.agents().iter().map(Agent::rounds_done).min())?;
-    result.set_item("evaluations", boxes.iter().map(|b| b.evaluations()).collect::<Vec<_>>())?;
-    result.set_item("watched", boxes.iter().map(|b| b.watched()).collect::<Vec<_>>())?;
-    result.set_item("step_raised", simulation.agents().iter().any(Agent::step_raised))?;
-    result.set_item("rho", plan.admm().rho)?;
-    result.set_item("rounds", plan.rounds())?;
-    result.set_item("clip", plan.clip())?;
-    let inner: Vec<ZerothOrder> = plan.agents().iter().filter_map(|agent| agent.inner).collect();
-    result.set_item("steps", inner.iter().map(|i| i.alpha0_times_r).collect::<Vec<_>>())?;
-    result.set_item("inner_steps", inner[0].inner_steps)?;
-    result.set_item("directions", inner[0].directions)?;
-    result.set_item("sensitivity", sensitivities(&plan))?;
-    let statements = of_agents(&plan, simulation.agents(), options.seed.is_some());
-    result.set_item("statements", statements)?;
+    minimized.into_dictionary(py, options.seed.is_some())
+}
+
+/// A run that is over.
+struct Minimized {
+    plan: Plan,
+    simulation: Box<dyn Simulation>,
+    boxes: Vec<Arc<BlackBox>>,
+    records: Vec<ValueRecord>,
+    status: Status,
+    /// The objective at the mean of the estimates.
+    value: Option<f64>,
+    /// What every agent reports.
+    estimates: Vec<Vec<f64>>,
+}
+
+impl Minimized {
+    /// As `dzoa.Result` takes it.
+    fn into_dictionary(self, py: Python<'_>, seeded: bool) -> PyResult<Bound<'_, PyDict>> {
+        let Self { plan, simulation, boxes, records, status, value, estimates } = self;
+        let (graph, agents) = (plan.graph(), simulation.agents());
+        let result = PyDict::new(py);
+        result.set_item("names", graph.names())?;
+        result.set_item("edges", graph.edges().collect::<Vec<_>>())?;
+        result.set_item("coefficients", PyArray2::from_vec2(py, &estimates)?)?;
+        result.set_item("fun", value)?;
+        result.set_item("status", status.word())?;
+        result.set_item("message", status.to_string())?;
+        result.set_item("rounds_done", agents.iter().map(Agent::rounds_done).min())?;
+        result
+            .set_item("evaluations", boxes.iter().map(|b| b.evaluations()).collect::<Vec<_>>())?;
+        result.set_item("watched", boxes.iter().map(|b| b.watched()).collect::<Vec<_>>())?;
+        result.set_item("step_raised", agents.iter().any(Agent::step_raised))?;
+        result.set_item("rho", plan.admm().rho)?;
+        result.set_item("rounds", plan.rounds())?;
+        result.set_item("clip", plan.clip())?;
+        let inner: Vec<ZerothOrder> =
+            plan.agents().iter().filter_map(|agent| agent.inner).collect();
+        result.set_item("steps", inner.iter().map(|i| i.alpha0_times_r).collect::<Vec<_>>())?;
+        result.set_item("inner_steps", inner[0].inner_steps)?;
+        result.set_item("directions", inner[0].directions)?;
+        result.set_item("sensitivity", sensitivities(&plan))?;
+        result.set_item("statements", of_agents(&plan, agents, seeded))?;
+        result.set_item("trace", trace(py, &records)?)?;
+        Ok(result)
+    }
+}
+
+/// What was recorded, one array per column.
+fn trace<'py>(py: Python<'py>, records: &[ValueRecord]) -> PyResult<Bound<'py, PyDict>> {
     let trace = PyDict::new(py);
     trace.set_item("round", column(py, records.iter().map(|r| r.round as f64)))?;
     trace.set_item(
@@ -235,8 +248,7 @@ pub fn minimize<'py>(
     trace.set_item("change", column(py, records.iter().map(|r| r.change)))?;
     let asked = records.iter().map(|r| r.evaluations.iter().sum::<u64>() as f64);
     trace.set_item("evaluations", column(py, asked))?;
-    result.set_item("trace", trace)?;
-    Ok(result)
+    Ok(trace)
 }
 
 fn column<'py>(py: Python<'py>, values: impl Iterator<Item = f64>) -> Bound<'py, PyArray1<f64>> {
@@ -248,8 +260,7 @@ fn boxes(
     objectives: Vec<Py<PyAny>>,
     graph: &Graph,
     options: &Options,
-    stop: &Stop,
-    error: &FirstError,
+    early: &EarlyEnd,
 ) -> PyResult<Vec<Arc<BlackBox>>> {
     let limits = Limits {
         shortest_step: options.shortest_step,
@@ -274,13 +285,7 @@ fn boxes(
             )?),
             false => None,
         };
-        let oracle = PyOracle {
-            callable,
-            batched: options.batched,
-            samples,
-            stop: stop.clone(),
-            error: error.clone(),
-        };
+        let oracle = PyOracle { callable, batched: options.batched, samples, early: early.clone() };
         let known = BlackBox::from_oracle(options.dim, samples, Box::new(oracle));
         Ok(Arc::new(known.with_limits(limits)))
     };
@@ -304,8 +309,7 @@ fn raise(py: Python<'_>, text: &str, error: &FirstError) -> PyErr {
 /// Calls back after every round; True ends the run, an exception does, too.
 struct Caller {
     callback: Option<Py<PyAny>>,
-    stop: Stop,
-    error: FirstError,
+    early: EarlyEnd,
 }
 
 impl Observer for Caller {
@@ -321,8 +325,8 @@ impl Observer for Caller {
             Ok(false) => ControlFlow::Continue(()),
             Ok(true) => ControlFlow::Break(()),
             Err(raised) => {
-                self.error.keep(raised);
-                self.stop.store(true, Ordering::Relaxed);
+                self.early.error.keep(raised);
+                self.early.stop.store(true, Ordering::Relaxed);
                 ControlFlow::Break(())
             }
         }

@@ -22,6 +22,13 @@ impl FirstError {
     }
 }
 
+/// What ends a run before its last round: somebody asked for it, or a callable raised.
+#[derive(Clone, Default)]
+pub struct EarlyEnd {
+    pub stop: Stop,
+    pub error: FirstError,
+}
+
 /// One agent's callable.
 pub struct PyOracle {
     pub callable: Py<PyAny>,
@@ -29,13 +36,12 @@ pub struct PyOracle {
     pub batched: bool,
     /// It gives one value per sample.
     pub samples: Option<usize>,
-    pub stop: Stop,
-    pub error: FirstError,
+    pub early: EarlyEnd,
 }
 
 impl Oracle for PyOracle {
     fn ask(&self, points: Points<'_>, out: &mut [f64]) -> Result<(), OracleError> {
-        if self.stop.load(Ordering::Relaxed) {
+        if self.early.stop.load(Ordering::Relaxed) {
             return Err(OracleError { point: None, message: "stopped".into() });
         }
         Python::attach(|py| {
@@ -49,7 +55,7 @@ impl Oracle for PyOracle {
             };
             outcome.map_err(|(point, error)| {
                 let message = one_line(py, &error);
-                self.error.keep(error);
+                self.early.error.keep(error);
                 OracleError { point, message }
             })
         })

@@ -57,6 +57,11 @@ pub fn of_agents(plan: &Plan, agents: &[Agent], seeded: bool) -> Vec<Statement> 
     agents.iter().enumerate().map(of).collect()
 }
 
+/// Every agent's sensitivity.
+pub fn sensitivities(plan: &Plan) -> Vec<f64> {
+    plan.agents().iter().map(|agent| agent.charges.sensitivity).collect()
+}
+
 /// One statement for all agents, with what takes a guarantee away and what it rests on.
 #[pyfunction]
 pub fn together(

@@ -39,11 +39,13 @@ impl NetworkFile {
         };
         let (places, routers) = (placed(&config.network.agents), placed(&config.network.routers));
         let network = Self { digest: digest(&config), config, places, routers };
-        network.check().map_err(|error| error.at(&file.to_string()))?;
+        let checked = network.check_runs_apart().and_then(|()| network.check_needs_no_overseer());
+        checked.map_err(|error| error.at(&file.to_string()))?;
         Ok(network)
     }
 
-    fn check(&self) -> Result<()> {
+    /// Refuses what agents on machines of their own cannot run.
+    fn check_runs_apart(&self) -> Result<()> {
         let Config { run, spec, data, network, .. } = &self.config;
         // The other algorithms run in lockstep, some of them around a coordinator: no agent of
         // theirs can wait, restart or resume.
@@ -62,8 +64,7 @@ impl NetworkFile {
             ))
             .hint("remove run.seed: whoever knows it can subtract the noise"));
         }
-        let synthetic = matches!(data, DataSource::Synthetic(_));
-        if synthetic && run.seed.is_none() {
+        if self.synthetic() && run.seed.is_none() {
             return Err(Error::input(
                 "`data.synthetic` needs `run.seed`: every agent draws its part from it",
             )
@@ -96,6 +97,12 @@ impl NetworkFile {
             ))
             .hint("set run.trials = 1"));
         }
+        Ok(())
+    }
+
+    /// Refuses what needs somebody who sees all agents.
+    fn check_needs_no_overseer(&self) -> Result<()> {
+        let Config { run, spec, .. } = &self.config;
         if run.stop_tolerance > 0.0 {
             return Err(Error::input("`run.stop_tolerance` needs somebody who sees all agents")
                 .hint("remove it: every agent runs all rounds"));
@@ -107,19 +114,24 @@ impl NetworkFile {
             )
             .hint("give a public bound, or 0"));
         }
-        if let (Some(key), false) = (spec.mechanism.left_to_rule(), synthetic) {
+        if let (Some(key), false) = (spec.mechanism.left_to_rule(), self.synthetic()) {
             return Err(Error::input(format!(
                 "`{key}` is missing, and the rule for it needs all agents' rows"
             ))
             .hint("`dzoa run` on data like theirs shows what the rule chooses"));
         }
-        if (spec.rho.is_auto() || spec.rounds.is_auto()) && !synthetic {
+        if (spec.rho.is_auto() || spec.rounds.is_auto()) && !self.synthetic() {
             return Err(Error::input(
                 "`algorithm.rho` or `algorithm.rounds` is \"auto\", which needs the size of the smallest agent",
             )
             .hint("give numbers; `dzoa privacy plan` shows what a budget buys"));
         }
         Ok(())
+    }
+
+    /// Whether all rows are drawn from the seed, so that everybody knows them.
+    fn synthetic(&self) -> bool {
+        matches!(self.config.data, DataSource::Synthetic(_))
     }
 
     /// The position of an agent.

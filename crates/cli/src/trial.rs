@@ -174,7 +174,7 @@ impl Trial {
             elapsed,
             accuracy: accuracy(&problem, &mean(&estimates)),
             final_error: known.map(|error| error.by_coordinate(&estimates)),
-            local: simulation.agents().iter().zip(&problem.agents).map(local_values).collect(),
+            local: local_values(simulation.agents(), &problem.agents),
             noise,
             plan: (trial == 0).then_some(plan),
             ledgers: (0..simulation.len()).map(|k| simulation.ledger(k).clone()).collect(),
@@ -235,15 +235,18 @@ pub struct Local {
     clipped_fraction: f64,
 }
 
-fn local_values((agent, samples): (&Agent, &Arc<Samples>)) -> Local {
-    // Half of the values asked for are differences; each is taken for every sample.
-    let quotients = agent.oracle_calls() / 2 * samples.count() as u64;
-    Local {
-        agent: agent.name().into(),
-        rows: samples.count(),
-        finished_exactly: agent.finished_exactly(),
-        clipped_fraction: agent.clipped() as f64 / quotients.max(1) as f64,
-    }
+fn local_values(agents: &[Agent], samples: &[Arc<Samples>]) -> Vec<Local> {
+    let each = agents.iter().zip(samples).map(|(agent, samples)| {
+        // Half of the values asked for are differences; each is taken for every sample.
+        let quotients = agent.oracle_calls() / 2 * samples.count() as u64;
+        Local {
+            agent: agent.name().into(),
+            rows: samples.count(),
+            finished_exactly: agent.finished_exactly(),
+            clipped_fraction: agent.clipped() as f64 / quotients.max(1) as f64,
+        }
+    });
+    each.collect()
 }
 
 /// Records, shows progress, keeps the ledgers and listens for Ctrl-C, outside the algorithm.

@@ -40,9 +40,10 @@ fn network(rounds: u64, ledgers: Vec<Ledger>) -> Vec<Agent> {
         events: vec![Arc::from([event]); K],
         ledgers,
         average: Average::Network { gossip: 5 },
+        streams: Streams::from_seed(9),
     };
     let settings = Admm { rho: 0.5, rounds, ..Admm::default() };
-    agents(&problem, &graph, settings, releases, &Streams::from_seed(9), |k| {
+    agents(&problem, &graph, settings, releases, |k| {
         Box::new(Exact::new(problem.risk(k), Some(1e-9)))
     })
     .unwrap()

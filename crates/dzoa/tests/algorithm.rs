@@ -87,9 +87,9 @@ fn the_papers_loop_gives_the_bits_of_a_simulation() {
         }
     }
 
-    let releases = Releases::all(Event::Unprotected, AGENTS);
+    let releases = Releases::all(Event::Unprotected, AGENTS, &streams);
     let mut simulated =
-        zeroth_order_agents(&problem, &graph, ADMM, &[inner; AGENTS], releases, &streams).unwrap();
+        zeroth_order_agents(&problem, &graph, ADMM, &[inner; AGENTS], releases).unwrap();
     assert_eq!(simulate(&mut simulated, &mut ()), Status::Finished);
     for (agent, state) in simulated.iter().zip(&network.states) {
         assert_eq!(agent.beta(), &*state.beta, "agent {}", agent.name());

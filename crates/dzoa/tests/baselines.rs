@@ -193,6 +193,14 @@ fn every_algorithm_of_the_registry_is_tested_here() {
     assert_eq!(tested, known);
 }
 
+fn streams() -> Streams {
+    Streams::from_seed(9)
+}
+
+fn unprotected(agents: usize) -> Releases {
+    Releases::all(Event::Unprotected, agents, &streams())
+}
+
 fn run(
     spec: &Settled,
     problem: &Problem,
@@ -200,9 +208,8 @@ fn run(
     rounds: u64,
     releases: Releases,
 ) -> Lockstep {
-    let streams = Streams::from_seed(9);
     let baseline = spec.build(problem, graph);
-    let mut run = Lockstep::new(baseline, problem, graph, rounds, releases, &streams);
+    let mut run = Lockstep::new(baseline, problem, graph, rounds, releases);
     assert_eq!(run.run(&mut ()), Status::Finished);
     run
 }
@@ -223,7 +230,7 @@ fn without_noise_every_baseline_finds_the_centralised_optimum() {
     let optimum = reference::optimum(&problem).unwrap().coefficients;
     for (spec, rounds) in all() {
         let name = spec.build(&problem, &graph).name();
-        let run = run(&spec, &problem, &graph, rounds, Releases::all(Event::Unprotected, 5));
+        let run = run(&spec, &problem, &graph, rounds, unprotected(5));
         let error = relative_error(&run, &optimum);
         println!("{name}: {error:.1e} after {rounds} rounds");
         // Projected gradient's steps can be added up; where it stops is tested below.
@@ -253,7 +260,7 @@ fn projected_gradient_stops_where_its_steps_add_up_to() {
     let graph = Graph::from_edges(names, &[(0, 1), (1, 2)]).unwrap();
     let options = &[("step", 0.1), ("step_decay", 0.9), ("noise_decay", 0.95), ("radius", 10.0)];
     let spec = Settled { name: "projected-gradient", options, ..Settled::default() };
-    let run = run(&spec, &problem, &graph, 200, Releases::all(Event::Unprotected, 3));
+    let run = run(&spec, &problem, &graph, 200, unprotected(3));
     let left: f64 = (1..=200).map(|t| 1.0 - 2.0 * 0.1 * 0.9f64.powi(t)).product();
     for k in 0..3 {
         assert!((run.estimate(k)[0] - (1.0 - left)).abs() < 1e-12);
@@ -309,9 +316,9 @@ fn objective_perturbation_is_refused_where_its_solver_might_take_too_long() {
                 events: vec![events.clone(); 5],
                 ledgers: Vec::new(),
                 average: Average::None,
+                streams: Streams::from_seed(seed),
             };
-            let streams = Streams::from_seed(seed);
-            let mut run = Lockstep::new(build(ridge), &problem, &graph, 1, releases, &streams);
+            let mut run = Lockstep::new(build(ridge), &problem, &graph, 1, releases);
             assert_eq!(run.run(&mut ()), Status::Finished, "{ridge:e}");
         }
     }
@@ -328,6 +335,7 @@ fn a_run_under_noise_charges_what_was_planned_and_repeats_bit_by_bit() {
                 .collect(),
             ledgers: Vec::new(),
             average: Average::Network { gossip: 3 },
+            streams: streams(),
         };
         let first = run(&spec, &problem, &graph, 4, releases());
         let second = run(&spec, &problem, &graph, 4, releases());
@@ -338,7 +346,7 @@ fn a_run_under_noise_charges_what_was_planned_and_repeats_bit_by_bit() {
         }
         assert!(first.costs().messages > 0);
         // The noise is there: without it the releases are others.
-        let quiet = run(&spec, &problem, &graph, 4, Releases::all(Event::Unprotected, 5));
+        let quiet = run(&spec, &problem, &graph, 4, unprotected(5));
         assert_ne!(quiet.release(0), first.release(0), "{}", baseline.name());
     }
 }

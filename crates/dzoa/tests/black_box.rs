@@ -46,10 +46,9 @@ fn run(boxes: &[Arc<BlackBox>], rounds: u64, observer: &mut dyn Observer) -> (Ve
     let (admm, inner) = settings(rounds);
     let objectives =
         boxes.iter().map(|data| LocalObjective { data: data.clone(), penalty: free() }).collect();
-    let releases = Releases::all(Event::Unprotected, boxes.len());
-    let streams = Streams::from_seed(5);
+    let releases = Releases::all(Event::Unprotected, boxes.len(), &Streams::from_seed(5));
     let build = |_| -> Box<dyn dzoa::primal::PrimalStep> { Box::new(inner) };
-    let mut agents = agents_of(objectives, &ring(), admm, releases, &streams, build).unwrap();
+    let mut agents = agents_of(objectives, &ring(), admm, releases, build).unwrap();
     let status = simulate(&mut agents, observer);
     (agents, status)
 }
@@ -230,10 +229,13 @@ fn under_a_guarantee_a_nan_counts_as_nothing_and_ends_nothing() {
         .collect();
     let objectives =
         boxes.iter().map(|data| LocalObjective { data: data.clone(), penalty: free() }).collect();
-    let releases =
-        Releases { events: vec![events; 3], ledgers: Vec::new(), average: Average::LastHalf };
-    let streams = Streams::from_seed(2);
-    let mut agents = agents_of(objectives, &ring(), admm, releases, &streams, |k| {
+    let releases = Releases {
+        events: vec![events; 3],
+        ledgers: Vec::new(),
+        average: Average::LastHalf,
+        streams: Streams::from_seed(2),
+    };
+    let mut agents = agents_of(objectives, &ring(), admm, releases, |k| {
         Box::new(Scalar { inner, clip: 1.0, samples: boxes[k].clone() })
     })
     .unwrap();

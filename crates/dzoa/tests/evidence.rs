@@ -180,7 +180,7 @@ fn the_derivatives_of_a_perturbed_objective_are_those_of_its_values() {
     const STEP: f64 = 1e-4;
     let problem = problem(1.0, Regularizer::L2);
     let settings = ObjectivePerturbationSettings { ridge: RIDGE };
-    let baseline = ObjectivePerturbation::new(settings, &problem);
+    let baseline = ObjectivePerturbation::new(settings, &problem.public());
     let party = Party::new(&baseline, &problem, 0);
     let value = |w: &[f64]| problem.value(w) + 0.5 * RIDGE * w.iter().map(|w| w * w).sum::<f64>();
     let found = baseline.perturbed(1, &party, &START).unwrap();

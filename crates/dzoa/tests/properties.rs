@@ -385,15 +385,9 @@ fn run(problem: &Problem, graph: &Graph, rounds: u64, seed: u64) -> Vec<Agent> {
         graph.len()
     ];
     let settings = Admm { rho: 1.0, rounds, ..Admm::default() };
-    let mut agents = zeroth_order_agents(
-        problem,
-        graph,
-        settings,
-        &inner,
-        dzoa::run::Releases::all(dzoa::privacy::Event::Unprotected, graph.len()),
-        &Streams::from_seed(seed),
-    )
-    .unwrap();
+    let (event, streams) = (dzoa::privacy::Event::Unprotected, Streams::from_seed(seed));
+    let releases = dzoa::run::Releases::all(event, graph.len(), &streams);
+    let mut agents = zeroth_order_agents(problem, graph, settings, &inner, releases).unwrap();
     assert_eq!(simulate(&mut agents, &mut ()), Status::Finished);
     agents
 }

@@ -301,10 +301,10 @@ fn attacked(last: f64, loss: Arc<dyn Loss>) -> (Agent, f64) {
     let (k, rho, neighbourhood, rounds) = (0, 0.05, 2, 3);
     let query = OutputQuery { problem: &problem.public(), k, rho, neighbourhood, rounds };
     let plan = query.charges(None, &target).unwrap();
-    let releases =
-        Releases { events: vec![plan.events; 2], ledgers: vec![], average: Average::None };
+    let (events, streams) = (vec![plan.events; 2], Streams::from_seed(1));
+    let releases = Releases { events, ledgers: vec![], average: Average::None, streams };
     let settings = Admm { rho: 0.05, rounds: 3, ..Admm::default() };
-    let mut all = agents(&problem, &graph, settings, releases, &Streams::from_seed(1), |k| {
+    let mut all = agents(&problem, &graph, settings, releases, |k| {
         Box::new(Certified::output(None, problem.risk(k), plan.tau, plan.radius))
     })
     .unwrap();
@@ -372,10 +372,11 @@ fn a_release_beyond_the_radius_is_moved_and_both_ends_use_what_was_sent() {
     // Noise a hundred times the radius.
     let event = Event::discrete_gaussian(0.1, 100.0, 3, 1);
     let average = Average::Network { gossip: 4 };
-    let releases = Releases { events: vec![Arc::from([event]); 3], ledgers: vec![], average };
+    let (events, streams) = (vec![Arc::from([event]); 3], Streams::from_seed(4));
+    let releases = Releases { events, ledgers: vec![], average, streams };
     let settings = Admm { rho: 0.5, rounds: 10, ..Admm::default() };
     let build = |radius: f64| {
-        agents(&problem, &graph, settings, releases.clone(), &Streams::from_seed(4), |k| {
+        agents(&problem, &graph, settings, releases.clone(), |k| {
             Box::new(Certified::output(None, problem.risk(k), 1e-4, radius))
         })
         .unwrap()

@@ -73,9 +73,10 @@ impl PrimalStep for Watched {
 fn watched(k: usize, log: &Log) -> Agent {
     let (problem, graph) = (problem(), graph());
     let average = Average::Network { gossip: GOSSIP };
-    let releases = Releases { events: vec![Arc::from([event()]); K], ledgers: vec![], average };
+    let (events, streams) = (vec![Arc::from([event()]); K], Streams::from_seed(0));
+    let releases = Releases { events, ledgers: vec![], average, streams };
     let settings = Admm { rho: 0.5, rounds: ROUNDS, ..Admm::default() };
-    let all = agents(&problem, &graph, settings, releases, &Streams::from_seed(0), |k| {
+    let all = agents(&problem, &graph, settings, releases, |k| {
         let exact = Exact::new(problem.risk(k), Some(1e-9));
         Box::new(Watched { exact, agent: k, log: log.clone() })
     });

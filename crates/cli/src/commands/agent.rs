@@ -15,7 +15,7 @@ use crate::terminal;
 use dzoa::plan::{Data, Plan};
 use dzoa::prelude::*;
 use dzoa::privacy::Entry;
-use dzoa_node::certs::CertFiles;
+use dzoa_node::certs::{CertFiles, Expiry};
 use dzoa_node::drive::{DriveEnd, drive};
 use dzoa_node::node::{End, Node, NodeError, NodeSettings};
 use dzoa_node::transport::{LinkSettings, Place, ZenohLink};
@@ -39,38 +39,28 @@ const ORPHANS_GRACE: Duration = Duration::from_secs(10);
 
 /// Runs one agent to the end of its part.
 pub fn agent(args: &AgentArgs) -> Result<()> {
-    let NetworkFile { config, digest, places, routers } =
-        NetworkFile::load(&args.network, &args.sets)?;
-    let k = position(&places, &args.name)?;
-    let certs = CertFiles::of(&args.certs, &args.name);
-    let expiry = certs.check(&args.name).map_err(|error| {
-        Error::input(error.to_string()).hint("`dzoa certs` makes and renews certificates")
-    })?;
-    let fresh = config.streams()?.trial(0);
-    let instances = rows(args, &config)?;
-    let problem = instances.problem(&fresh);
-    // What cannot be guaranteed is refused before anything is written.
-    let plan = Plan::of_one(&config.spec, &Data::Rows(problem.clone()), &instances.graph, k)
-        .map_err(refused)?;
+    let prepared = Prepared::new(args)?;
+    let Prepared { ref network, k, ref expiry, ref instances, ref problem, ref plan, .. } =
+        prepared;
+    let config = &network.config;
     if args.dry_run {
-        return terminal::print_plan(&config.name, &plan, false);
+        return terminal::print_plan(&config.name, plan, false);
     }
-    let plan = Arc::new(plan);
 
     if args.group_readable {
         let_group_read();
     }
-    let mut watch = Watch::new(args, &config, &plan)?;
-    let about = About { config: &config, network: digest, samples: &problem.agents[k] };
-    let State { opened, mut ledger } = State::open(args, &about, &fresh)?;
+    let mut watch = Watch::new(args, config, plan)?;
+    let about = About { config, network: network.digest, samples: &problem.agents[k] };
+    let State { opened, mut ledger } = State::open(args, &about, &prepared.fresh)?;
     let streams = Streams::from_key(opened.first.key, config.run.seed.is_some());
-    if let Some(word) = begin(args, &about, &mut ledger, &plan, streams.run_id())? {
+    if let Some(word) = begin(args, &about, &mut ledger, plan, streams.run_id())? {
         watch.warn(&word);
     }
     let spent = ledger.ledger.clone();
     let agent = plan.agent(k, spent, streams.clone());
     let (ledger, keep) = shared(ledger);
-    let settings = settings(&config, digest, &places)?;
+    let settings = settings(config, network.digest, &network.places)?;
     if opened.cut > 0 {
         watch.say("the last record of the journal was not finished and is made anew");
     }
@@ -86,31 +76,8 @@ pub fn agent(args: &AgentArgs) -> Result<()> {
         ));
     }
 
-    interrupt::listen();
-    let orphaned = orphaned(args.stop_with_stdin);
-    let link = LinkSettings {
-        own: places[k].clone(),
-        listen: args.listen.clone(),
-        neighbours: instances.graph.neighbours(k).iter().map(|&l| places[l].clone()).collect(),
-        routers,
-        certs,
-        longest_frame: wire::longest(problem.dim()),
-    };
-    let stop = || interrupt::asked() || orphaned.load(Ordering::SeqCst);
-    let Some(mut link) = open_link(&link, &mut watch, &stop)? else {
-        return Err(Error::run("stopped before a router was reached; everything is kept")
-            .hint("the same command goes on from there"));
-    };
-    let started = Instant::now();
-    let mut recorded = watch::Recorded::new(&mut link, args.record_frames.as_deref())?;
-    let outcome = drive(&mut node, &mut recorded, &mut |node, now| watch.see(node, now), &stop);
-    let elapsed = started.elapsed();
-    watch.finish();
-    link.close();
-    let outcome = outcome.map_err(trouble)?;
-
-    let results =
-        Results { args, config: &config, instances: &instances, plan: &plan, k, streams: &streams };
+    let (outcome, elapsed) = exchange(args, &prepared.link(args), &mut node, &mut watch)?;
+    let results = Results { args, config, instances, plan, k, streams: &streams };
     match outcome {
         DriveEnd::Asked => Err(Error::run(format!(
             "stopped in round {}; everything is kept in {}",
@@ -121,10 +88,82 @@ pub fn agent(args: &AgentArgs) -> Result<()> {
         DriveEnd::Ended(end) => {
             let ledger = ledger.lock().expect("no holder panics").ledger.clone();
             let charged = Charged { run: streams.run_id(), ledger };
-            results.write(&node, &problem, &charged, &end, elapsed)?;
+            results.write(&node, problem, &charged, &end, elapsed)?;
             verdict(&end)
         }
     }
+}
+
+/// An agent before anything of it is written.
+struct Prepared {
+    network: NetworkFile,
+    /// Its position there.
+    k: usize,
+    certs: CertFiles,
+    expiry: Expiry,
+    /// For a run that begins now.
+    fresh: Streams,
+    instances: Instances,
+    problem: Problem,
+    plan: Arc<Plan>,
+}
+
+impl Prepared {
+    /// Reads what is given, and refuses what cannot be guaranteed.
+    fn new(args: &AgentArgs) -> Result<Self> {
+        let network = NetworkFile::load(&args.network, &args.sets)?;
+        let k = network.position(&args.name)?;
+        let certs = CertFiles::of(&args.certs, &args.name);
+        let expiry = certs.check(&args.name).map_err(|error| {
+            Error::input(error.to_string()).hint("`dzoa certs` makes and renews certificates")
+        })?;
+        let config = &network.config;
+        let fresh = config.streams()?.trial(0);
+        let instances = rows(args, config)?;
+        let problem = instances.problem(&fresh);
+        let plan = Plan::of_one(&config.spec, &Data::Rows(problem.clone()), &instances.graph, k)
+            .map_err(refused)?;
+        let plan = Arc::new(plan);
+        Ok(Self { network, k, certs, expiry, fresh, instances, problem, plan })
+    }
+
+    /// How it reaches its neighbours.
+    fn link(&self, args: &AgentArgs) -> LinkSettings {
+        let NetworkFile { places, routers, .. } = &self.network;
+        let neighbours = self.instances.graph.neighbours(self.k);
+        LinkSettings {
+            own: places[self.k].clone(),
+            listen: args.listen.clone(),
+            neighbours: neighbours.iter().map(|&l| places[l].clone()).collect(),
+            routers: routers.clone(),
+            certs: self.certs.clone(),
+            longest_frame: wire::longest(self.problem.dim()),
+        }
+    }
+}
+
+/// Opens the links and runs the rounds, until their end or until asked to stop. With the time that
+/// the rounds took.
+fn exchange(
+    args: &AgentArgs,
+    settings: &LinkSettings,
+    node: &mut Node,
+    watch: &mut Watch,
+) -> Result<(DriveEnd, Duration)> {
+    interrupt::listen();
+    let orphaned = orphaned(args.stop_with_stdin);
+    let stop = || interrupt::asked() || orphaned.load(Ordering::SeqCst);
+    let Some(mut link) = open_link(settings, watch, &stop)? else {
+        return Err(Error::run("stopped before a router was reached; everything is kept")
+            .hint("the same command goes on from there"));
+    };
+    let started = Instant::now();
+    let mut recorded = watch::Recorded::new(&mut link, args.record_frames.as_deref())?;
+    let outcome = drive(node, &mut recorded, &mut |node, now| watch.see(node, now), &stop);
+    let elapsed = started.elapsed();
+    watch.finish();
+    link.close();
+    Ok((outcome.map_err(trouble)?, elapsed))
 }
 
 /// The links; through routers, as soon as one of them answers. `None` if asked to stop before.
@@ -215,17 +254,6 @@ fn orphaned(listen: bool) -> Arc<AtomicBool> {
         });
     }
     gone
-}
-
-fn position(places: &[Place], name: &str) -> Result<usize> {
-    places.iter().position(|place| place.name == name).ok_or_else(|| {
-        let names: Vec<&str> = places.iter().map(|place| place.name.as_str()).collect();
-        Error::input(format!(
-            "--name {}: no such agent in the network file",
-            dzoa_table::shown(name)
-        ))
-        .hint(format!("the agents are: {}", names.join(", ")))
-    })
 }
 
 fn trouble(error: NodeError) -> Error {

@@ -30,90 +30,21 @@ const DAYS: u16 = 8;
 
 /// Runs all agents and reports as `dzoa run` does.
 pub fn launch(args: &LaunchArgs) -> Result<()> {
-    let mut sets = args.sets.clone();
-    let mut network = NetworkFile::load(&args.network, &sets)?;
-    if let Some(place) = network.remote() {
-        return Err(Error::input(format!(
-            "{}: {} is at {}, which is not this machine",
-            args.network.display(),
-            shown(&place.name),
-            place.address
-        ))
-        .hint("launch is the trial on one machine: --set network.agents=[...] with 127.0.0.1; real agents are started with `dzoa agent`"));
-    }
-    let assignments = free_ports(&network)?;
-    if !assignments.is_empty() {
-        sets.extend(assignments);
-        network = NetworkFile::load(&args.network, &sets)?;
-    }
-    let files = data_files(args, &network)?;
-    // Read here, too: what is wrong with a file is said before anything starts, and the report needs the rows.
-    if !matches!(network.config.data, DataSource::Synthetic(_)) {
-        let listed =
-            network.places.iter().map(|place| (place.name.clone(), files[&place.name].clone()));
-        network.config.data = DataSource::Files(listed.collect());
-        network.config.root = PathBuf::new();
-    }
-    let streams = network.config.streams()?;
-    let instances = Instances::prepare(&network.config.instances(), &streams)?;
-    let plan = planned(&network.config.spec, &instances, &streams.trial(0))?;
+    let here = Here::new(args)?;
+    let config = &here.network.config;
+    let streams = config.streams()?;
+    let instances = Instances::prepare(&config.instances(), &streams)?;
+    let plan = planned(&config.spec, &instances, &streams.trial(0))?;
     if args.dry_run {
-        return terminal::print_plan(&network.config.name, &plan, args.json);
+        return terminal::print_plan(&config.name, &plan, args.json);
     }
-    let out = output_directory(args.out.as_deref(), &network.config.name)?;
+    let out = output_directory(args.out.as_deref(), &config.name)?;
 
-    network.certify(&out.join("certs"), DAYS)?;
-    let routers = open_routers(&network, &out.join("certs"))?;
-    interrupt::listen();
-    let rounds = plan.rounds();
-    let progress = Progress::new(rounds, &format!("{}: starting", network.config.name));
-    let mut children = Children::start(args, &sets, &network, &files, &out)?;
-    let ended = children.wait(&progress, rounds);
-    drop(children);
-    routers.into_iter().for_each(Router::close);
-    progress.finish();
-    ended?;
+    run_agents(args, &here, &out, plan.rounds())?;
 
-    let config = &network.config;
     let behind = Progress::hidden();
     let stage = Stage::new(config, &instances, &plan, &behind, &out);
-    let (mut pasts, mut keys) = (Vec::new(), Vec::new());
-    let mut spent = Vec::new();
-    for place in &network.places {
-        let dir = state(&out, &place.name);
-        let path = dir.join("journal");
-        let records = journal::read(&path)
-            .map_err(|error| Error::run(format!("{}: {error}", path.display())))?;
-        keys.push(journal::key(&records));
-        pasts.push(releases(records));
-        spent.push(ledger_file::read(&dir.join(ledger_name(config.run.seed.is_some())))?);
-    }
-    let mut trial = Trial::run(
-        &stage,
-        Books { spent, files: Vec::new() },
-        &streams.trial(0),
-        0,
-        |fleet, watch| {
-            for (agent, key) in fleet.agents_mut().iter_mut().zip(keys) {
-                agent.stand_in_for(Streams::from_key(key, config.run.seed.is_some()));
-            }
-            replay(fleet, pasts, watch).map_err(|error| {
-                Error::run(format!("the journals cannot be replayed: {error}")).hint(format!(
-                    "every agent's own results are in {}",
-                    out.join("agents").display()
-                ))
-            })
-        },
-    )?;
-    let own = own_summaries(&network, &out)?;
-    // The replay must say what the processes said, to the last bit.
-    if own.iter().map(|summary| &summary.coefficients[0]).ne(&trial.estimates) {
-        return Err(Error::run("the agents' results are not those of their journals")
-            .hint("this is a fault of the program: please report it with the network file"));
-    }
-    let slowest = own.iter().map(|summary| summary.seconds).fold(0.0, f64::max);
-    trial.elapsed = Duration::from_secs_f64(slowest);
-    let trials = [trial];
+    let trials = [replayed(&here.network, &stage, &streams.trial(0), &out)?];
     // A trial: its ledgers end with it.
     let summary = summarise(config, &instances, &trials, EarlierRuns::NotCounted);
     write_files(&out, config, &trials, &summary)?;
@@ -127,6 +58,102 @@ pub fn launch(args: &LaunchArgs) -> Result<()> {
         ))?;
     }
     outcome(&trials, &out)
+}
+
+/// A network on this machine alone.
+struct Here {
+    /// With the ports and the rows of the trial.
+    network: NetworkFile,
+    /// What every agent sets, to read the same network.
+    sets: Vec<String>,
+    /// The rows of the agents, by name.
+    files: BTreeMap<String, PathBuf>,
+}
+
+impl Here {
+    fn new(args: &LaunchArgs) -> Result<Self> {
+        let mut sets = args.sets.clone();
+        let mut network = NetworkFile::load(&args.network, &sets)?;
+        if let Some(place) = network.remote() {
+            return Err(Error::input(format!(
+                "{}: {} is at {}, which is not this machine",
+                args.network.display(),
+                shown(&place.name),
+                place.address
+            ))
+            .hint("launch is the trial on one machine: --set network.agents=[...] with 127.0.0.1; real agents are started with `dzoa agent`"));
+        }
+        let assignments = free_ports(&network)?;
+        if !assignments.is_empty() {
+            sets.extend(assignments);
+            network = NetworkFile::load(&args.network, &sets)?;
+        }
+        let files = data_files(args, &network)?;
+        // Read here, too: what is wrong with a file is said before anything starts, and the report
+        // needs the rows.
+        if !matches!(network.config.data, DataSource::Synthetic(_)) {
+            let listed =
+                network.places.iter().map(|place| (place.name.clone(), files[&place.name].clone()));
+            network.config.data = DataSource::Files(listed.collect());
+            network.config.root = PathBuf::new();
+        }
+        Ok(Self { network, sets, files })
+    }
+}
+
+/// From certificates to the last agent's end.
+fn run_agents(args: &LaunchArgs, here: &Here, out: &Path, rounds: u64) -> Result<()> {
+    let Here { network, sets, files } = here;
+    network.certify(&out.join("certs"), DAYS)?;
+    let routers = open_routers(network, &out.join("certs"))?;
+    interrupt::listen();
+    let progress = Progress::new(rounds, &format!("{}: starting", network.config.name));
+    let mut children = Children::start(args, sets, network, files, out)?;
+    let ended = children.wait(&progress, rounds);
+    drop(children);
+    routers.into_iter().for_each(Router::close);
+    progress.finish();
+    ended
+}
+
+/// The agents' run once more, from their journals: what they did, seen from outside.
+fn replayed(
+    network: &NetworkFile,
+    stage: &Stage<'_>,
+    streams: &Streams,
+    out: &Path,
+) -> Result<Trial> {
+    let seeded = network.config.run.seed.is_some();
+    let (mut pasts, mut keys) = (Vec::new(), Vec::new());
+    let mut spent = Vec::new();
+    for place in &network.places {
+        let dir = state(out, &place.name);
+        let path = dir.join("journal");
+        let records = journal::read(&path)
+            .map_err(|error| Error::run(format!("{}: {error}", path.display())))?;
+        keys.push(journal::key(&records));
+        pasts.push(releases(records));
+        spent.push(ledger_file::read(&dir.join(ledger_name(seeded)))?);
+    }
+    let books = Books { spent, files: Vec::new() };
+    let mut trial = Trial::run(stage, books, streams, 0, |fleet, watch| {
+        for (agent, key) in fleet.agents_mut().iter_mut().zip(keys) {
+            agent.stand_in_for(Streams::from_key(key, seeded));
+        }
+        replay(fleet, pasts, watch).map_err(|error| {
+            Error::run(format!("the journals cannot be replayed: {error}"))
+                .hint(format!("every agent's own results are in {}", out.join("agents").display()))
+        })
+    })?;
+    let own = own_summaries(network, out)?;
+    // The replay must say what the processes said, to the last bit.
+    if own.iter().map(|summary| &summary.coefficients[0]).ne(&trial.estimates) {
+        return Err(Error::run("the agents' results are not those of their journals")
+            .hint("this is a fault of the program: please report it with the network file"));
+    }
+    let slowest = own.iter().map(|summary| summary.seconds).fold(0.0, f64::max);
+    trial.elapsed = Duration::from_secs_f64(slowest);
+    Ok(trial)
 }
 
 /// The routers of the network, in this process.

@@ -8,7 +8,7 @@ use dzoa::network::{Graph, Topology};
 use dzoa::privacy::calibrate::{self, Corollary1};
 use dzoa::privacy::gaussian;
 use dzoa::streams::{Purpose, Streams};
-use dzoa::theory::{Theorem3Inputs, theorem3_bound};
+use dzoa::theory::{Theorem3, Theorem3Inputs, theorem3_bound};
 use dzoa_table::{Error, Result};
 use serde_json::json;
 use std::fmt::Write;
@@ -170,6 +170,17 @@ fn compose(args: &ComposeArgs) -> Result<()> {
 
 /// Noise and error floor over rounds and rho at an exact total budget.
 fn plan(args: &PlanArgs) -> Result<()> {
+    let graph = planned_graph(args)?;
+    // The smallest neighbourhood has the largest sensitivity.
+    let neighbourhood = (0..graph.len()).map(|k| graph.neighbourhood(k, true)).min().unwrap_or(1);
+    let choices = choices(args, &graph, neighbourhood);
+    match args.json {
+        true => terminal::print_json(&plan_json(args, neighbourhood, &choices)),
+        false => terminal::print(&plan_text(args, neighbourhood, &choices)),
+    }
+}
+
+fn planned_graph(args: &PlanArgs) -> Result<Graph> {
     let topology = match args.topology {
         PlanTopology::Ring => Topology::Ring,
         PlanTopology::Path => Topology::Path,
@@ -186,11 +197,22 @@ fn plan(args: &PlanArgs) -> Result<()> {
     }
     let names = (1..=args.agents).map(|k| k.to_string()).collect();
     let mut rng = Streams::from_seed(0).rng(Purpose::Layout, "plan", 0);
-    let graph = Graph::generate(topology, names, &mut rng)
-        .map_err(|error| Error::input(error.to_string()).hint("choose another --topology"))?;
-    // The smallest neighbourhood has the largest sensitivity.
-    let neighbourhood = (0..graph.len()).map(|k| graph.neighbourhood(k, true)).min().unwrap_or(1);
-    let mut rows = Vec::new();
+    Graph::generate(topology, names, &mut rng)
+        .map_err(|error| Error::input(error.to_string()).hint("choose another --topology"))
+}
+
+/// Rounds and rho that may be chosen, and what they come to.
+struct Choice {
+    rounds: u64,
+    rho: f64,
+    sensitivity: f64,
+    sigma: f64,
+    /// Where Theorem 3 says something.
+    bound: Option<Theorem3>,
+}
+
+fn choices(args: &PlanArgs, graph: &Graph, neighbourhood: usize) -> Vec<Choice> {
+    let mut choices = Vec::new();
     for rounds in [10, 30, 100, 300] {
         for rho in [0.003, 0.01, 0.03, 0.1, 0.3, 1.0] {
             let sensitivity =
@@ -205,25 +227,30 @@ fn plan(args: &PlanArgs) -> Result<()> {
                 sigma,
                 self_loop: true,
             };
-            let bound = theorem3_bound(&graph, &inputs);
-            rows.push((rounds, rho, sensitivity, sigma, bound));
+            let bound = theorem3_bound(graph, &inputs);
+            choices.push(Choice { rounds, rho, sensitivity, sigma, bound });
         }
     }
-    if args.json {
-        let table: Vec<_> = rows
-            .iter()
-            .map(|(rounds, rho, sensitivity, sigma, bound)| {
-                json!({ "rounds": rounds, "rho": rho, "sensitivity": sensitivity, "sigma": sigma,
-                        "noise_floor": bound.map(|b| b.noise_floor),
-                        "optimisation_term": bound.map(|b| b.optimisation) })
-            })
-            .collect();
-        return terminal::print_json(&json!({
-            "total_epsilon": args.total_epsilon, "delta": args.delta, "agents": args.agents,
-            "samples": args.samples, "features": args.features, "neighbourhood": neighbourhood,
-            "adjacency": "replace-one", "plan": table,
-        }));
-    }
+    choices
+}
+
+fn plan_json(args: &PlanArgs, neighbourhood: usize, choices: &[Choice]) -> serde_json::Value {
+    let table: Vec<_> = choices
+        .iter()
+        .map(|Choice { rounds, rho, sensitivity, sigma, bound }| {
+            json!({ "rounds": rounds, "rho": rho, "sensitivity": sensitivity, "sigma": sigma,
+                    "noise_floor": bound.map(|b| b.noise_floor),
+                    "optimisation_term": bound.map(|b| b.optimisation) })
+        })
+        .collect();
+    json!({
+        "total_epsilon": args.total_epsilon, "delta": args.delta, "agents": args.agents,
+        "samples": args.samples, "features": args.features, "neighbourhood": neighbourhood,
+        "adjacency": "replace-one", "plan": table,
+    })
+}
+
+fn plan_text(args: &PlanArgs, neighbourhood: usize, choices: &[Choice]) -> String {
     let mut text = format!(
         "exact total epsilon {} at delta {:e}, replace-one, c1 = {}, |N_k| = {neighbourhood} (smallest)\n\
          noise added to every release (sigma), and the two terms of Theorem 3 (per unit of ||beta^c||^2):\n\n\
@@ -237,7 +264,7 @@ fn plan(args: &PlanArgs) -> Result<()> {
         "noise floor",
         "1/M term"
     );
-    for (rounds, rho, _, sigma, bound) in rows {
+    for Choice { rounds, rho, sigma, bound, .. } in choices {
         let term = |value: Option<f64>| value.map_or("-".into(), |value| format!("{value:.3e}"));
         let _ = writeln!(
             text,
@@ -249,5 +276,5 @@ fn plan(args: &PlanArgs) -> Result<()> {
     text.push_str(
         "\nMore rounds need more noise in each; a larger rho needs less noise but converges more slowly.\n",
     );
-    terminal::print(&text)
+    text
 }

@@ -15,7 +15,7 @@ use dzoa::plan::{Boxes, Circumstances, Data, Plan};
 use dzoa::prelude::*;
 use dzoa::privacy::{EarlierRuns, Statement};
 use dzoa::run::evaluate::mean;
-use dzoa::run::{EarlyStop, ValueRecord, ValueRecorder};
+use dzoa::run::{EarlyStop, Simulation, ValueRecord, ValueRecorder};
 use dzoa_report::refused;
 use dzoa_report::{
     Model, NOT_TO_BE_SHARED, PrivacyEntry, Summary, Trace, csv_field, csv_number, describe,
@@ -71,21 +71,8 @@ pub fn run(args: &RunArgs, config: &External) -> Result<()> {
     };
     let mut recorder = ValueRecorder::new(boxes.clone(), penalty, every, rounds);
     let started = Instant::now();
-    let status = pool.install(|| {
-        let mut early = EarlyStop::new(config.run.stop_tolerance);
-        let mut ticks = |_: &RoundView<'_>| {
-            progress.tick();
-            match interrupt::asked() {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
-            }
-        };
-        let mut observers: Vec<&mut dyn Observer> = vec![&mut recorder, &mut ticks];
-        if config.run.stop_tolerance > 0.0 {
-            observers.push(&mut early);
-        }
-        simulation.run(&mut observers)
-    });
+    let tolerance = config.run.stop_tolerance;
+    let status = pool.install(|| watched(&mut *simulation, &mut recorder, &progress, tolerance));
     let seconds = started.elapsed().as_secs_f64();
     progress.finish();
     let agents = simulation.agents();
@@ -97,14 +84,41 @@ pub fn run(args: &RunArgs, config: &External) -> Result<()> {
         true => terminal::print_json(&summary)?,
         false => terminal::print(&describe(&summary, &out))?,
     }
-    match done.status {
+    verdict(&done.status, &out)
+}
+
+/// All rounds, recorded, until the agents agree or somebody asks to stop.
+fn watched(
+    simulation: &mut dyn Simulation,
+    recorder: &mut ValueRecorder,
+    progress: &Progress,
+    tolerance: f64,
+) -> Status {
+    let mut early = EarlyStop::new(tolerance);
+    let mut ticks = |_: &RoundView<'_>| {
+        progress.tick();
+        match interrupt::asked() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    };
+    let mut observers: Vec<&mut dyn Observer> = vec![recorder, &mut ticks];
+    if tolerance > 0.0 {
+        observers.push(&mut early);
+    }
+    simulation.run(&mut observers)
+}
+
+/// Whether the run counts as done.
+fn verdict(status: &Status, out: &Path) -> Result<()> {
+    match status {
         Status::Finished => Ok(()),
         Status::Stopped { .. } if !interrupt::asked() => Ok(()),
         status if interrupt::asked() => Err(Error::run(format!(
             "stopped by Ctrl-C ({status}); what is done is in {}",
             out.display()
         ))),
-        status => Err(Error::run(status.to_string()).hint(way_out(&status))),
+        status => Err(Error::run(status.to_string()).hint(way_out(status))),
     }
 }
 

@@ -378,13 +378,13 @@ impl Plan {
         ledgers: Vec<Ledger>,
         streams: &Streams,
     ) -> Result<Box<dyn Simulation>, Refused> {
-        let releases = self.releases(ledgers);
+        let releases = self.releases(ledgers, streams);
         if let (Some(baseline), Data::Rows(problem)) = (self.baseline()?, &self.data) {
             let rounds = self.admm.rounds;
-            let lockstep = Lockstep::new(baseline, problem, &self.graph, rounds, releases, streams);
+            let lockstep = Lockstep::new(baseline, problem, &self.graph, rounds, releases);
             return Ok(Box::new(lockstep));
         }
-        Ok(Box::new(self.agents_with(releases, streams, |k| self.primal(k))?))
+        Ok(Box::new(self.agents_with(releases, |k| self.primal(k))?))
     }
 
     /// Agents with any primal steps, otherwise as planned; `ledgers` may be empty.
@@ -394,22 +394,21 @@ impl Plan {
         streams: &Streams,
         step: impl Fn(usize) -> Box<dyn crate::primal::PrimalStep>,
     ) -> Result<Vec<Agent>, Refused> {
-        self.agents_with(self.releases(ledgers), streams, step)
+        self.agents_with(self.releases(ledgers, streams), step)
     }
 
-    fn releases(&self, ledgers: Vec<Ledger>) -> Releases {
+    fn releases(&self, ledgers: Vec<Ledger>, streams: &Streams) -> Releases {
         let events = self.agents.iter().map(|agent| agent.charges.events.clone()).collect();
-        Releases { events, ledgers, average: self.average }
+        Releases { events, ledgers, average: self.average, streams: streams.clone() }
     }
 
     fn agents_with(
         &self,
         releases: Releases,
-        streams: &Streams,
         step: impl Fn(usize) -> Box<dyn crate::primal::PrimalStep>,
     ) -> Result<Vec<Agent>, Refused> {
         let objectives = (0..self.graph.len()).map(|k| self.data.objective(k)).collect();
-        let mut agents = agents_of(objectives, &self.graph, self.admm, releases, streams, step)?;
+        let mut agents = agents_of(objectives, &self.graph, self.admm, releases, step)?;
         agents.iter_mut().enumerate().for_each(|(k, agent)| agent.bind(self.fingerprint(k)));
         Ok(agents)
     }

@@ -39,7 +39,7 @@ pub enum BuildError {
     },
 }
 
-/// How agents release, and what they report.
+/// How agents release and what for, and what they report.
 #[derive(Clone, Debug)]
 pub struct Releases {
     /// Per agent: how the release of each round is charged; the last one repeats.
@@ -48,13 +48,15 @@ pub struct Releases {
     pub ledgers: Vec<Ledger>,
     /// The estimate an agent reports.
     pub average: Average,
+    /// What everything random is drawn from. They name the run that releases are charged to.
+    pub streams: Streams,
 }
 
 impl Releases {
     /// One event for every release of every agent, fresh ledgers, the last iterate.
-    pub fn all(event: Event, agents: usize) -> Self {
+    pub fn all(event: Event, agents: usize, streams: &Streams) -> Self {
         let events = vec![Arc::from([event]); agents];
-        Self { events, ledgers: Vec::new(), average: Average::None }
+        Self { events, ledgers: Vec::new(), average: Average::None, streams: streams.clone() }
     }
 }
 
@@ -65,9 +67,8 @@ pub fn zeroth_order_agents(
     settings: Admm,
     inner: &[ZerothOrder],
     releases: Releases,
-    streams: &Streams,
 ) -> Result<Vec<Agent>, BuildError> {
-    agents(problem, graph, settings, releases, streams, |k| Box::new(inner[k]))
+    agents(problem, graph, settings, releases, |k| Box::new(inner[k]))
 }
 
 /// Consensus ADMM agents with an exact inner solver and no protection.
@@ -78,10 +79,8 @@ pub fn exact_agents(
     tolerance: Option<f64>,
     streams: &Streams,
 ) -> Result<Vec<Agent>, BuildError> {
-    let releases = Releases::all(Event::Unprotected, graph.len());
-    agents(problem, graph, settings, releases, streams, |k| {
-        Box::new(Exact::new(problem.risk(k), tolerance))
-    })
+    let releases = Releases::all(Event::Unprotected, graph.len(), streams);
+    agents(problem, graph, settings, releases, |k| Box::new(Exact::new(problem.risk(k), tolerance)))
 }
 
 /// Agents with any primal step, one per agent.
@@ -90,12 +89,11 @@ pub fn agents(
     graph: &Graph,
     settings: Admm,
     releases: Releases,
-    streams: &Streams,
     step: impl Fn(usize) -> Box<dyn PrimalStep>,
 ) -> Result<Vec<Agent>, BuildError> {
     check(problem, graph, &settings)?;
     let objectives = (0..graph.len()).map(|k| problem.local(k)).collect();
-    let mut agents = agents_of(objectives, graph, settings, releases, streams, step)?;
+    let mut agents = agents_of(objectives, graph, settings, releases, step)?;
     agents.iter_mut().enumerate().for_each(|(k, agent)| agent.bind(problem.fingerprint(k)));
     Ok(agents)
 }
@@ -106,7 +104,6 @@ pub fn agents_of(
     graph: &Graph,
     settings: Admm,
     releases: Releases,
-    streams: &Streams,
     step: impl Fn(usize) -> Box<dyn PrimalStep>,
 ) -> Result<Vec<Agent>, BuildError> {
     if objectives.len() != graph.len() {
@@ -135,7 +132,7 @@ pub fn agents_of(
             rows: Digest::default(),
             gossip_weights: graph.gossip_weights(k),
             average: releases.average,
-            streams: streams.clone(),
+            streams: releases.streams.clone(),
         }))
     };
     objectives.into_iter().enumerate().map(build).collect()

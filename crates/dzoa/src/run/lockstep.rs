@@ -44,7 +44,6 @@ impl Lockstep {
         graph: &Graph,
         rounds: u64,
         releases: Releases,
-        streams: &Streams,
     ) -> Self {
         let (agents, dim) = (graph.len(), problem.dim());
         let mut ledgers = releases.ledgers;
@@ -62,7 +61,7 @@ impl Lockstep {
             average: releases.average,
             rounds,
             graph: graph.clone(),
-            streams: streams.clone(),
+            streams: releases.streams,
             costs: Costs::default(),
         }
     }

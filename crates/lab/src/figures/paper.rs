@@ -119,8 +119,8 @@ impl Draw {
     /// Another algorithm's error after each of [`ROUNDS`] rounds, every release charged as `event`.
     pub fn errors_of(&self, built: Box<dyn Baseline>, event: Event) -> Result<Vec<f64>, Stop> {
         let (problem, graph) = (&self.problem, &self.graph);
-        let releases = Releases::all(event, graph.len());
-        let mut simulation = Lockstep::new(built, problem, graph, ROUNDS, releases, &self.streams);
+        let releases = Releases::all(event, graph.len(), &self.streams);
+        let mut simulation = Lockstep::new(built, problem, graph, ROUNDS, releases);
         self.errors(&mut simulation)
     }
 

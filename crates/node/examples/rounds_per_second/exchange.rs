@@ -1,7 +1,6 @@
 //! Rounds a second of five agents on the paper's graph: a bare exchange of vectors, and real
 //! agents.
 
-use dzoa::agent::Average;
 use dzoa::prelude::*;
 use dzoa::primal::PrimalStep;
 use dzoa::privacy::{Entry, Event};
@@ -175,8 +174,8 @@ fn real(
         agents: drawn.into_iter().map(Arc::new).collect(),
     };
     let settings = Admm { rounds: job.rounds, ..Admm::default() };
-    let releases = Releases { average: Average::None, ..Releases::all(Event::Unprotected, 5) };
-    let all = agents(&problem, &graph(), settings, releases, &streams, |k| step(&problem, k));
+    let releases = Releases::all(Event::Unprotected, 5, &streams);
+    let all = agents(&problem, &graph(), settings, releases, |k| step(&problem, k));
     let agent = all.expect("agents").swap_remove(job.k);
     let medium =
         JournalFile::open(&job.dir.join(format!("{}.journal", NAMES[job.k]))).expect("a journal");

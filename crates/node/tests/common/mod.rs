@@ -56,9 +56,10 @@ pub fn all_agents(rounds: u64, average: Average, event: Event) -> Vec<Agent> {
 /// All agents with another rho.
 pub fn agents_with(rho: f64, rounds: u64, average: Average, event: Event) -> Vec<Agent> {
     let (problem, graph) = (problem(), graph());
-    let releases = Releases { events: vec![Arc::from([event]); K], ledgers: vec![], average };
+    let (events, streams) = (vec![Arc::from([event]); K], Streams::from_seed(SEED));
+    let releases = Releases { events, ledgers: vec![], average, streams };
     let settings = Admm { rho, rounds, ..Admm::default() };
-    agents(&problem, &graph, settings, releases, &Streams::from_seed(SEED), |k| {
+    agents(&problem, &graph, settings, releases, |k| {
         Box::new(Exact::new(problem.risk(k), Some(1e-9)))
     })
     .unwrap()
