@@ -1,22 +1,33 @@
-//! Cycles among the top-level modules of a crate.
+//! Cycles among the modules of a crate, at every level: among those at its root, and among those
+//! that share a parent.
 
 use super::source::SourceFile;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The top-level modules from which a way leads back to them.
-pub fn modules_in_cycles(sources: &[&SourceFile]) -> Vec<String> {
-    let top = |source: &SourceFile| source.module_path().first().cloned();
-    let modules: BTreeSet<String> = sources.iter().filter_map(|source| top(source)).collect();
-    let exports = exports(sources);
-    let mut reach: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+type ModulePath = Vec<String>;
+type Edges = BTreeMap<String, BTreeSet<String>>;
+
+/// The groups of sister modules from each of which a way leads back to it: their parent (empty for
+/// the crate's root), and their names.
+pub fn modules_in_cycles(sources: &[&SourceFile]) -> Vec<(String, Vec<String>)> {
+    let modules = Modules::new(sources);
+    let mut levels: BTreeMap<ModulePath, Edges> = BTreeMap::new();
     for source in sources {
-        let Some(own) = top(source) else { continue };
-        let used = source.paths.iter().filter_map(|path| first(source, path));
-        // What the root makes public is used where it is made.
-        let used = used.map(|name| exports.get(&name).cloned().unwrap_or(name));
-        let others = used.filter(|name| *name != own && modules.contains(name));
-        reach.entry(own.clone()).or_default().extend(others);
+        let own = source.module_path();
+        for used in source.paths.iter().filter_map(|path| modules.of(&own, path)) {
+            let level = own.iter().zip(&used).take_while(|(a, b)| a == b).count();
+            // A module and what is inside it belong together.
+            if let (Some(from), Some(to)) = (own.get(level), used.get(level)) {
+                let edges = levels.entry(own[..level].to_vec()).or_default();
+                edges.entry(from.clone()).or_default().insert(to.clone());
+            }
+        }
     }
+    let found = levels.into_iter().map(|(parent, edges)| (parent.join("::"), in_cycles(edges)));
+    found.filter(|(_, names)| !names.is_empty()).collect()
+}
+
+fn in_cycles(mut reach: Edges) -> Vec<String> {
     while let Some(further) = further(&reach) {
         reach = further;
     }
@@ -24,9 +35,7 @@ pub fn modules_in_cycles(sources: &[&SourceFile]) -> Vec<String> {
 }
 
 /// One step further from every module; `None` where that leads nowhere new.
-fn further(
-    reach: &BTreeMap<String, BTreeSet<String>>,
-) -> Option<BTreeMap<String, BTreeSet<String>>> {
+fn further(reach: &Edges) -> Option<Edges> {
     let mut wider = reach.clone();
     for reached in wider.values_mut() {
         let next = reached.iter().filter_map(|name| reach.get(name)).flatten();
@@ -36,34 +45,67 @@ fn further(
     (wider != *reach).then_some(wider)
 }
 
-/// Names that the crate's root makes public, and the modules that they are from.
-fn exports(sources: &[&SourceFile]) -> BTreeMap<String, String> {
-    let roots = sources.iter().filter(|source| source.module_path().is_empty());
-    let named = roots.flat_map(|source| &source.exports).filter_map(|(name, path)| {
-        let path = match path.first()?.as_str() {
-            "crate" | "self" => &path[1..],
-            _ => path,
-        };
-        Some((name.clone(), path.first()?.clone()))
-    });
-    named.collect()
+/// The modules of a crate, and what each makes public under its own path.
+struct Modules {
+    known: BTreeSet<ModulePath>,
+    exports: BTreeMap<ModulePath, ModulePath>,
 }
 
-/// The first name below the crate's root that a path of this file leads to.
-fn first(source: &SourceFile, path: &[String]) -> Option<String> {
-    let mut at = source.module_path();
-    let mut rest = path.iter();
+impl Modules {
+    fn new(sources: &[&SourceFile]) -> Self {
+        let known = sources
+            .iter()
+            .flat_map(|source| {
+                let path = source.module_path();
+                (0..=path.len()).map(move |end| path[..end].to_vec())
+            })
+            .collect();
+        let mut modules = Self { known, exports: BTreeMap::new() };
+        for source in sources {
+            let own = source.module_path();
+            for (name, path) in &source.exports {
+                let from = match absolute(&own, path) {
+                    Some(from) => from,
+                    // `pub use child::Name` needs no `self`.
+                    None => [&own[..], path].concat(),
+                };
+                modules.exports.insert([&own[..], &[name.clone()]].concat(), from);
+            }
+        }
+        modules
+    }
+
+    /// The module in which that lives what a path means in this module.
+    fn of(&self, own: &[String], path: &[String]) -> Option<ModulePath> {
+        let mut at = absolute(own, path)?;
+        // What is made public is used where it is made. A chain of names is never this long.
+        for _ in 0..8 {
+            let known = (0..=at.len()).rev().find(|end| self.known.contains(&at[..*end]))?;
+            let Some(from) = at.get(..=known).and_then(|name| self.exports.get(name)) else {
+                at.truncate(known);
+                break;
+            };
+            at = [&from[..], &at[known + 1..]].concat();
+        }
+        Some(at)
+    }
+}
+
+/// A path of a module from the crate's root; `None` where it leads to another crate.
+fn absolute(own: &[String], path: &[String]) -> Option<ModulePath> {
+    let mut at = own.to_vec();
+    let mut rest = path;
     match path.first()?.as_str() {
         "crate" => at.clear(),
         "self" => {}
         "super" => drop(at.pop()?),
         _ => return None,
     }
-    rest.next();
-    let mut next = rest.next();
-    while next.is_some_and(|name| name == "super") {
+    rest = &rest[1..];
+    while rest.first().is_some_and(|name| name == "super") {
         at.pop()?;
-        next = rest.next();
+        rest = &rest[1..];
     }
-    at.into_iter().next().or_else(|| next.cloned())
+    at.extend_from_slice(rest);
+    Some(at)
 }

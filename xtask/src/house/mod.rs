@@ -78,9 +78,9 @@ fn complaints(sources: &[SourceFile]) -> Vec<String> {
         crates.entry(&source.package).or_default().push(source);
     }
     for (package, sources) in &crates {
-        let cycle = cycles::modules_in_cycles(sources);
-        if !cycle.is_empty() {
-            found.push(format!("{package}: modules in a cycle: {}", cycle.join(", ")));
+        for (parent, names) in cycles::modules_in_cycles(sources) {
+            let place = if parent.is_empty() { String::new() } else { format!(", in {parent}") };
+            found.push(format!("{package}{place}: modules in a cycle: {}", names.join(", ")));
         }
         let lines: usize = sources.iter().map(|source| source.lines).sum();
         if *package == PROGRAM && lines > THIN {

@@ -1,6 +1,6 @@
 //! What an agent remembers of one neighbour between rounds.
 
-use super::{Input, ProtocolError};
+use super::input::{Input, ProtocolError};
 use crate::admm::{Exchanged, ReleasePair};
 use dzoa_privacy::ball::norm;
 use std::collections::BTreeMap;

@@ -5,16 +5,15 @@
 //! over a network; with the same seed both give the same bits.
 
 mod averaged;
+mod input;
 mod link;
 mod messages;
 mod report;
 mod restart;
 
 pub use averaged::Averaged;
-pub use messages::{
-    CannotResume, Counters, Envelope, Input, Inputs, LARGEST_NORM, Message, Output, Past,
-    ProtocolError,
-};
+pub use input::{Input, ProtocolError};
+pub use messages::{CannotResume, Counters, Envelope, Inputs, LARGEST_NORM, Message, Output, Past};
 pub use restart::{CannotLeave, Replan, Terms};
 
 use crate::admm::{Admm, Exchanged, LocalState, Round};

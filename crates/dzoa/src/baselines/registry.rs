@@ -1,42 +1,12 @@
-//! The registry of the algorithms that d-zoa is compared with. Each file has its own row.
-//!
-//! To add an algorithm, write a file like `dp_gd.rs` with its `ENTRY`, and add that to [`ENTRIES`].
-//! Config, errors, comparison, audit and the tables of the documentation read the rows.
+//! A row of the registry: what is known about an algorithm before it is built.
 
-use super::{
-    Baseline, dp_admm, dp_gd, dvp, m_admm, objective_perturbation, p_admm, projected_gradient,
-    ps_admm, pvp, r_admm,
-};
+use super::Baseline;
 use crate::admm::Admm;
 use crate::guarantee::Target;
 use crate::network::Graph;
 use crate::problem::PublicProblem;
 use crate::tuning::{Setting, Sizes};
 use std::fmt;
-
-/// All of them, in the order of the documentation.
-pub const ENTRIES: &[Entry] = &[
-    dp_admm::ENTRY,
-    pvp::ENTRY,
-    dvp::ENTRY,
-    p_admm::ENTRY,
-    m_admm::ENTRY,
-    r_admm::ENTRY,
-    ps_admm::ENTRY,
-    projected_gradient::ENTRY,
-    objective_perturbation::ENTRY,
-    dp_gd::ENTRY,
-];
-
-/// The names users type.
-pub fn names() -> impl Iterator<Item = &'static str> {
-    ENTRIES.iter().map(|entry| entry.name)
-}
-
-/// The row of this name.
-pub fn entry(name: &str) -> Option<&'static Entry> {
-    ENTRIES.iter().find(|entry| entry.name == name)
-}
 
 /// One algorithm: its name, its own options, and how it is made and tuned.
 #[derive(Debug)]

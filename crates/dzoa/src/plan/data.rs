@@ -1,15 +1,11 @@
 //! What is minimised over: rows under a known loss, or black boxes that only give values.
 
 use super::Refused;
-use super::rules::{self, BOX_LOOP, BOX_RHO, CURVATURE_DIRECTIONS};
-use super::spec::RunSpec;
+use super::rules::BOX_RHO;
 use super::steps::{bounded_curvature, typical_curvature};
-use crate::network::Graph;
 use crate::primal::ZerothOrder;
 use crate::problem::regularizer::{Penalty, Regularizer};
 use crate::problem::{BlackBox, LocalObjective, Objective, PerSample, Problem};
-use crate::run::BuildError;
-use crate::streams::{Purpose, Streams};
 use std::sync::Arc;
 
 /// All agents' data terms.
@@ -43,8 +39,8 @@ pub struct Boxes {
 /// The curvature of every box around zero, made by [`Boxes::measured`] only.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
-    curvatures: Vec<f64>,
-    rho: f64,
+    pub(super) curvatures: Vec<f64>,
+    pub(super) rho: f64,
 }
 
 impl Boxes {
@@ -59,38 +55,6 @@ impl Boxes {
             c1: 1.0,
             measured: None,
         }
-    }
-
-    /// Asks every box for its curvature where a step or rho is to be chosen from it: without
-    /// protection only, since a measured number is a release.
-    pub fn measured(
-        mut self,
-        spec: &RunSpec,
-        graph: &Graph,
-        streams: &Streams,
-    ) -> Result<Self, Refused> {
-        if self.boxes.len() != graph.len() {
-            let (data, graph) = (self.boxes.len(), graph.len());
-            return Err(BuildError::Count { data, graph }.into());
-        }
-        if !spec.mechanism.measures_curvature() || !spec.step.is_auto() {
-            return Ok(self);
-        }
-        let u1 = spec.smoothing.or(BOX_LOOP.smoothing);
-        let measure = |(known, name): (&Arc<BlackBox>, &String)| {
-            let mut rng = streams.rng(Purpose::Curvature, name, 0);
-            let zero = vec![0.0; known.dim()];
-            known
-                .measure_curvature(&zero, u1, CURVATURE_DIRECTIONS, &mut rng)
-                .map_err(|failure| Refused::Failed { agent: name.clone(), failure })
-        };
-        let curvatures: Vec<f64> =
-            self.boxes.iter().zip(graph.names()).map(measure).collect::<Result<_, _>>()?;
-        let near = |k: usize| graph.neighbourhood(k, spec.self_loop);
-        let neighbourhoods: Vec<usize> = (0..graph.len()).map(near).collect();
-        let rho = rules::box_rho(&curvatures, &neighbourhoods);
-        self.measured = Some(Measured { curvatures, rho });
-        Ok(self)
     }
 
     /// `eta R`, the whole regulariser or one agent's share of it.

@@ -2,27 +2,18 @@
 //! the noise that is really there is 7 to 50 times smaller than what the claim assumes.
 
 use super::Refused;
+use super::claimed::Claimed;
 use super::data::{Data, DataKind};
-use super::mechanism::{
-    Assumed, Charges, Choice, Claimed, KeyError, Keys, Mechanism, Place, Protection,
-};
+use super::given::{PerAgent, Reported};
+use super::keys::{KeyError, Keys, OptimumNorm};
+use super::mechanism::{Assumed, Charges, Choice, Mechanism, Place, Protection};
 use super::none::{plain_grid, unprotected};
 use super::rules::{PAPER_C, PAPER_LOOP, PAPER_RHO, PAPER_ROUNDS};
-use super::spec::{PerAgent, Reported};
 use crate::guarantee::NoGuarantee;
 use crate::primal::PrimalStep;
 use crate::primal::ZerothOrder;
 use crate::tuning::{Setting, Sizes};
 use dzoa_privacy::{Event, calibrate};
-
-/// `||beta^c||^2` in Corollary 1.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum OptimumNorm {
-    /// A public bound.
-    Bound(f64),
-    /// The true optimum, as the paper takes it.
-    Replicate,
-}
 
 /// The paper's claim, per round.
 #[derive(Clone, Debug, PartialEq)]

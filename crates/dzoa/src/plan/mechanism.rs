@@ -1,85 +1,17 @@
-//! The mechanisms: what protects a release, or claims to. One file each; this one has the registry.
-//!
-//! To add a mechanism, write a file like `none.rs` that implements [`Protection`], and add a row to
-//! [`MECHANISMS`]. Config, `--help`, errors and Python read that table; nothing else asks which
-//! mechanism it is.
+//! What a mechanism is: what protects a release, or claims to. One file each has one.
 
+use super::Refused;
+use super::claimed::Claimed;
 use super::data::{Data, DataKind};
-use super::intrinsic::{self, OptimumNorm};
+use super::given::Reported;
 use super::rules::LoopShape;
-use super::spec::{Auto, PerAgent, Reported, RunSpec};
-use super::{Refused, none, output, scalar};
 use crate::guarantee::{NoGuarantee, Target};
-use crate::primal::PrimalStep;
-use crate::primal::ZerothOrder;
+use crate::primal::{PrimalStep, ZerothOrder};
 use crate::problem::PublicProblem;
-use crate::problem::loss::Loss;
 use crate::tuning::{Setting, Sizes};
-use dzoa_privacy::calibrate::{self, Schedule};
-use dzoa_privacy::{Accountant, Budget, Event, ExactGaussian};
+use dzoa_privacy::Event;
 use std::fmt;
 use std::sync::Arc;
-use thiserror::Error;
-
-/// What a mechanism claims about a whole run.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Claimed {
-    /// Nothing.
-    Nothing,
-    /// The paper's claim for one round: nominal, no guarantee.
-    Nominal {
-        /// Of one round.
-        epsilon: f64,
-        /// Of one round, and in total as the paper has it.
-        delta: f64,
-    },
-    /// A total that holds.
-    Exact {
-        /// Over the whole run.
-        budget: Budget,
-        /// Rows that one person may have.
-        rows_per_person: usize,
-    },
-}
-
-impl Claimed {
-    /// Its delta, where it has one.
-    pub fn delta(&self) -> Option<f64> {
-        match self {
-            Self::Nothing => None,
-            Self::Nominal { delta, .. } => Some(*delta),
-            Self::Exact { budget, .. } => Some(budget.delta),
-        }
-    }
-
-    /// The budget of a total that holds.
-    pub fn budget(&self) -> Option<Budget> {
-        match self {
-            Self::Exact { budget, .. } => Some(*budget),
-            Self::Nothing | Self::Nominal { .. } => None,
-        }
-    }
-
-    /// What so many rounds with these charges cost: by Theorem 2 where the claim is nominal, by the
-    /// exact accountant where it holds; infinite where the accountant knows no bound.
-    pub fn spent<'a>(
-        &self,
-        rounds: u64,
-        charges: impl IntoIterator<Item = &'a Event>,
-    ) -> Option<f64> {
-        match *self {
-            Self::Nothing => None,
-            Self::Nominal { epsilon, delta } => {
-                Some(calibrate::theorem2_epsilon(epsilon, delta, rounds))
-            }
-            Self::Exact { budget, .. } => {
-                let mut total = ExactGaussian::default();
-                let composed = charges.into_iter().try_for_each(|event| total.compose(event));
-                Some(composed.map_or(f64::INFINITY, |()| total.epsilon(budget.delta)))
-            }
-        }
-    }
-}
 
 /// What the rules choose for a mechanism where nothing was given.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -284,35 +216,6 @@ impl Mechanism {
         Self(Arc::new(protection))
     }
 
-    /// No protection at all.
-    pub fn none() -> Self {
-        Self::new(none::Unprotected)
-    }
-
-    /// The mechanism of this name, from the keys that were given.
-    pub fn from_keys(name: &str, keys: &Keys) -> Result<Self, KeyError> {
-        let entry = MECHANISMS.iter().find(|entry| entry.name == name);
-        let entry = entry.ok_or_else(|| KeyError::Unknown(name.into()))?;
-        let given = [
-            ("total_epsilon", keys.total_epsilon.is_some()),
-            ("schedule", keys.schedule.is_some()),
-            ("rows_per_person", keys.rows_per_person.is_some()),
-            ("tolerance", keys.tolerance.is_some()),
-            ("clip", keys.clip.is_some()),
-        ];
-        match given.iter().find(|(key, given)| *given && !entry.reads.contains(key)) {
-            Some(&(key, _)) => Err(KeyError::NoEffect(key)),
-            None => (entry.build)(keys),
-        }
-    }
-
-    /// The mechanism that suits a loss where only a budget is given: noise on a certified minimiser,
-    /// or clipped queries where no bound on the slope gives a sensitivity.
-    pub fn for_loss(loss: &dyn Loss, keys: &Keys) -> Result<Self, KeyError> {
-        let bounded = loss.lipschitz().is_some();
-        Self::from_keys(if bounded { "output" } else { "scalar" }, keys)
-    }
-
     /// Takes `||beta^c||^2` from the optimum, where the claim does.
     pub fn with_optimum(&self, coefficients: &[f64]) -> Self {
         let norm_squared = coefficients.iter().map(|b| b * b).sum();
@@ -325,133 +228,5 @@ impl std::ops::Deref for Mechanism {
 
     fn deref(&self) -> &Self::Target {
         &*self.0
-    }
-}
-
-/// What users may give about privacy; each mechanism reads its own part.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Keys {
-    /// Of one round.
-    pub epsilon: Option<f64>,
-    /// In total; with `epsilon`, of one round as well.
-    pub delta: Option<f64>,
-    /// Over the whole run.
-    pub total_epsilon: Option<f64>,
-    /// How the total is spread over the rounds.
-    pub schedule: Option<Auto<Schedule>>,
-    /// Rows that one person may have.
-    pub rows_per_person: Option<usize>,
-    /// tau.
-    pub tolerance: Option<f64>,
-    /// C.
-    pub clip: Option<f64>,
-    /// The constant of Lemma 2.
-    pub c: Option<PerAgent>,
-    /// The term of Corollary 1 that needs the optimum.
-    pub optimum_norm: Option<OptimumNorm>,
-}
-
-impl Keys {
-    /// The budget of a mechanism whose total holds.
-    pub(super) fn total(&self) -> Result<Total, KeyError> {
-        Ok(Total {
-            budget: Budget {
-                epsilon: self.total_epsilon.ok_or(KeyError::Missing("total_epsilon"))?,
-                delta: self.delta.ok_or(KeyError::Missing("delta"))?,
-            },
-            schedule: self.schedule.unwrap_or(Auto::Given(Schedule::Constant)),
-            rows_per_person: self.rows_per_person.unwrap_or(1),
-        })
-    }
-}
-
-/// A total that holds, and how it is spread.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Total {
-    /// Over the whole run.
-    pub budget: Budget,
-    /// Over the rounds.
-    pub schedule: Auto<Schedule>,
-    /// Rows that one person may have.
-    pub rows_per_person: usize,
-}
-
-impl Total {
-    /// The claim.
-    pub fn claimed(&self) -> Claimed {
-        Claimed::Exact { budget: self.budget, rows_per_person: self.rows_per_person }
-    }
-
-    /// With the schedule that a rule chooses, where none was given.
-    pub fn target(&self, rule: Schedule) -> Target {
-        Target {
-            total_epsilon: self.budget.epsilon,
-            delta: self.budget.delta,
-            schedule: self.schedule.or(rule),
-            rows_per_person: self.rows_per_person,
-        }
-    }
-}
-
-/// Keys that do not fit a mechanism.
-#[derive(Clone, Debug, Error, PartialEq)]
-pub enum KeyError {
-    /// No mechanism has this name.
-    #[error("no mechanism is called `{0}`")]
-    Unknown(String),
-    /// A key that the mechanism cannot do without.
-    #[error("`{0}` is missing")]
-    Missing(&'static str),
-    /// A key that the mechanism does not read.
-    #[error("`{0}` has no effect with this mechanism")]
-    NoEffect(&'static str),
-}
-
-/// A row of the registry.
-#[derive(Debug)]
-pub struct MechanismEntry {
-    /// The name users type.
-    pub name: &'static str,
-    /// What it is, in few words.
-    pub about: &'static str,
-    /// The keys that only some mechanisms read, and this one does.
-    pub reads: &'static [&'static str],
-    build: fn(&Keys) -> Result<Mechanism, KeyError>,
-}
-
-/// All mechanisms.
-pub const MECHANISMS: &[MechanismEntry] = &[
-    MechanismEntry {
-        name: "intrinsic",
-        about: "the paper's, nominal only",
-        reads: &[],
-        build: intrinsic::Intrinsic::from_keys,
-    },
-    MechanismEntry {
-        name: "output",
-        about: "noise on a certified minimiser: holds exactly",
-        reads: &["total_epsilon", "schedule", "rows_per_person", "tolerance"],
-        build: output::OutputNoise::from_keys,
-    },
-    MechanismEntry {
-        name: "scalar",
-        about: "noise on clipped difference quotients: holds exactly",
-        reads: &["total_epsilon", "schedule", "rows_per_person", "clip"],
-        build: scalar::ScalarNoise::from_keys,
-    },
-    MechanismEntry {
-        name: "none",
-        about: "guarantees nothing",
-        reads: &[],
-        build: |_| Ok(Mechanism::none()),
-    },
-];
-
-/// Refuses directions that depend on each other, where the claim counts on their independence.
-pub(super) fn check_directions(spec: &RunSpec) -> Result<(), Refused> {
-    let arranged = [spec.antithetic, spec.orthogonal].contains(&Auto::Given(true));
-    match arranged && spec.mechanism.needs_independent_directions() {
-        true => Err(Refused::Arranged),
-        false => Ok(()),
     }
 }

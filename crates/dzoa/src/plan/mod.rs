@@ -5,34 +5,41 @@
 //! minimised over; [`Plan::new`] decides everything from them and the network, from public numbers
 //! alone. Simulation, real agents, comparison, audit and Python are readers of a plan.
 //!
-//! [`mechanism`] has the registry of mechanisms, one file each; `rules` every number that is chosen
+//! [`MECHANISMS`] is the registry of mechanisms, one file each; `rules` every number that is chosen
 //! without being asked for.
 
+mod claimed;
 mod data;
+mod given;
 mod intrinsic;
-pub mod mechanism;
+mod keys;
+mod measure;
+mod mechanism;
 mod none;
 mod outline;
 mod output;
 #[allow(clippy::module_inception, reason = "the plan is what this room is about")]
 mod plan;
+mod registry;
 pub mod rules;
 mod scalar;
 mod spec;
 mod spending;
 mod steps;
 
+pub use claimed::{Claimed, Total};
 pub use data::{Boxes, Data, DataKind, Measured};
-pub use intrinsic::{Intrinsic, OptimumNorm};
-pub use mechanism::{
-    Assumed, Charges, Claimed, KeyError, Keys, MECHANISMS, Mechanism, Protection, Total,
-};
+pub use given::{Auto, PerAgent, Reported};
+pub use intrinsic::Intrinsic;
+pub use keys::{KeyError, Keys, OptimumNorm};
+pub use mechanism::{Assumed, Charges, Choice, Mechanism, Place, Protection};
 pub use none::Unprotected;
 pub use outline::{AgentOutline, Outline};
 pub use output::{OutputNoise, OutputQuery};
 pub use plan::{AgentPlan, Circumstances, Noise, Plan, REPLICATES};
+pub use registry::{MECHANISMS, MechanismEntry};
 pub use scalar::{ScalarNoise, ScalarQuery};
-pub use spec::{Algorithm, Auto, PerAgent, Reported, RunSpec};
+pub use spec::{Algorithm, RunSpec};
 pub use spending::Spending;
 pub use steps::{first_step, scalar_step, stable_step};
 

@@ -1,10 +1,11 @@
 //! The mechanism `none`: releases as they are. It claims nothing.
 
 use super::Refused;
+use super::claimed::Claimed;
 use super::data::Data;
-use super::mechanism::{Charges, Choice, Claimed, Place, Protection};
+use super::given::Reported;
+use super::mechanism::{Charges, Choice, Place, Protection};
 use super::rules::{self, BOX_LOOP, PAPER_LOOP};
-use super::spec::Reported;
 use super::steps::{first_step, stable_step};
 use crate::guarantee::NoGuarantee;
 use crate::primal::Certified;

@@ -1,7 +1,7 @@
 //! A plan in numbers: what `--dry-run` shows before anything is computed or released.
 
+use super::claimed::Claimed;
 use super::data::Data;
-use super::mechanism::Claimed;
 use super::plan::{AgentPlan, Plan};
 use crate::agent::Average;
 use crate::run::Costs;

@@ -2,13 +2,13 @@
 //! calibrated to how far one person's rows move it. Exact. [`crate::primal::Certified`] has the proof.
 
 use super::Refused;
+use super::claimed::{Claimed, Total};
 use super::data::{Data, DataKind};
-use super::mechanism::{
-    Charges, Choice, Claimed, KeyError, Keys, Mechanism, Place, Protection, Total,
-};
+use super::given::Reported;
+use super::keys::{KeyError, Keys};
+use super::mechanism::{Charges, Choice, Mechanism, Place, Protection};
 use super::none::stable;
 use super::rules::{self, PAPER_LOOP};
-use super::spec::Reported;
 use crate::guarantee::{NoGuarantee, Target, c1, radius};
 use crate::primal::Certified;
 use crate::primal::PrimalStep;

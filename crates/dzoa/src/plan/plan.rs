@@ -1,10 +1,12 @@
 //! The plan: from what is asked for, the data's public sizes and the network to everything that is
 //! decided.
 
+use super::claimed::Claimed;
 use super::data::{Boxes, Data};
-use super::mechanism::{Assumed, Charges, Choice, Claimed, Place, check_directions};
+use super::given::{Auto, PerAgent, Reported};
+use super::mechanism::{Assumed, Charges, Choice, Place};
 use super::rules::{GOSSIP_FRACTION, plain_tolerance};
-use super::spec::{Algorithm, PerAgent, Reported, RunSpec};
+use super::spec::{Algorithm, RunSpec};
 use super::spending::Spending;
 use super::{Decider, Refused};
 use crate::admm::Admm;
@@ -503,5 +505,14 @@ fn per_agent(key: &'static str, given: Option<&PerAgent>, agents: usize) -> Resu
     match given.and_then(PerAgent::count) {
         Some(got) if got != agents => Err(Refused::PerAgent { key, got, agents }),
         _ => Ok(()),
+    }
+}
+
+/// Refuses directions that depend on each other, where the claim counts on their independence.
+fn check_directions(spec: &RunSpec) -> Result<(), Refused> {
+    let arranged = [spec.antithetic, spec.orthogonal].contains(&Auto::Given(true));
+    match arranged && spec.mechanism.needs_independent_directions() {
+        true => Err(Refused::Arranged),
+        false => Ok(()),
     }
 }

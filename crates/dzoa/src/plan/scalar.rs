@@ -2,12 +2,12 @@
 //! for any loss that gives one value per sample. [`crate::primal::Scalar`] has the proof.
 
 use super::Refused;
+use super::claimed::{Claimed, Total};
 use super::data::{Data, DataKind};
-use super::mechanism::{
-    Charges, Choice, Claimed, KeyError, Keys, Mechanism, Place, Protection, Total,
-};
+use super::given::Reported;
+use super::keys::{KeyError, Keys};
+use super::mechanism::{Charges, Choice, Mechanism, Place, Protection};
 use super::rules::{self, LoopShape, SCALAR_LOOP};
-use super::spec::Reported;
 use super::steps::{first_step, scalar_step};
 use crate::guarantee::{NoGuarantee, Target};
 use crate::primal::PrimalStep;

@@ -1,6 +1,7 @@
 //! What every agent of a run has spent after each of its rounds, by the plan.
 
-use super::mechanism::{Charges, Claimed};
+use super::claimed::Claimed;
+use super::mechanism::Charges;
 use dzoa_privacy::{Accountant, ExactGaussian, calibrate};
 
 /// The privacy spent by each agent after each round. It is the same in every trial.

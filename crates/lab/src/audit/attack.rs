@@ -6,9 +6,10 @@
 //! under the other: the log-likelihood ratio of the noise that was charged, the best score there
 //! is.
 
+use super::attacked::Attack;
 use super::follower::Follower;
+use super::likelihood::log_likelihood_ratio;
 use super::started::{Known, Start};
-use crate::{Interrupt, Watcher};
 use dzoa::agent::Output;
 use dzoa::plan::{Data, Plan};
 use dzoa::prelude::*;
@@ -22,25 +23,11 @@ use rayon::prelude::*;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// Many runs against one agent.
-pub struct Attack<'a> {
-    /// Of the rounds that the attacker sees.
-    pub plan: &'a Plan,
-    /// The attacked agent.
-    pub k: usize,
-    /// Runs under each data set.
-    pub trials: usize,
-    /// Counts runs.
-    pub watcher: &'a dyn Watcher,
-    /// Ends them early.
-    pub interrupt: Interrupt,
-}
-
 /// What the runs of one data set share: they are told apart from the same two.
-pub(super) struct Runs<'a> {
-    pub(super) held: &'a Problem,
+struct Runs<'a> {
+    held: &'a Problem,
     problems: [&'a Problem; 2],
-    pub(super) plan: &'a Plan,
+    plan: &'a Plan,
     objectives: [LocalObjective; 2],
     /// Of `output`: what the first round needs is the same in every run.
     known: Option<Known>,
@@ -103,7 +90,7 @@ impl Attack<'_> {
         }
         let start = Start::default();
         let mut simulation: Box<dyn Simulation> = match &runs.known {
-            Some(known) => Box::new(self.started(runs, known, &start, streams)?),
+            Some(known) => Box::new(self.started(runs.held, runs.plan, known, &start, streams)?),
             None => build()?,
         };
         let (events, rounds) = (&runs.plan.at(k).charges.events, runs.plan.rounds());
@@ -242,31 +229,5 @@ impl Attacker<'_> {
                 without.log_likelihood_ratio(with, release, &lagrangian, sigma)
             }
         };
-    }
-}
-
-/// How much likelier a release is around the second point than around the first, as a logarithm,
-/// for the noise that was charged. Without noise to speak of, any score will do.
-pub(super) fn log_likelihood_ratio(points: &[Vec<f64>; 2], release: &[f64], event: &Event) -> f64 {
-    if points.iter().any(|point| point.len() != release.len()) {
-        return 0.0;
-    }
-    let off =
-        |point: &[f64]| -> Vec<f64> { release.iter().zip(point).map(|(r, p)| r - p).collect() };
-    let [without, with] = [off(&points[0]), off(&points[1])];
-    let l1 = |v: &[f64]| v.iter().map(|v| v.abs()).sum::<f64>();
-    let l2 = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>().sqrt();
-    match event {
-        Event::Laplace { scale, .. } => (l1(&without) - l1(&with)) / scale,
-        Event::SphericalLaplace { scale, .. } => (l2(&without) - l2(&with)) / scale,
-        _ => {
-            let variance = match event {
-                Event::DiscreteGaussian { sigma, .. } => sigma * sigma,
-                _ => 1.0,
-            };
-            // The difference of two squares, without their cancellation.
-            let product = |(a, b): (&f64, &f64)| 0.5 * (a - b) * (a + b);
-            without.iter().zip(&with).map(product).sum::<f64>() / variance
-        }
     }
 }

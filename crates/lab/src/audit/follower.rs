@@ -1,7 +1,8 @@
 //! The attack on an algorithm whose state between rounds is public: the attacker follows it by
 //! itself.
 
-use super::attack::{Attack, log_likelihood_ratio};
+use super::attacked::Attack;
+use super::likelihood::log_likelihood_ratio;
 use dzoa::baselines::{Baseline, Part, Party};
 use dzoa::prelude::*;
 use dzoa::privacy::Event;

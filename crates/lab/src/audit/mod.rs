@@ -1,7 +1,9 @@
 //! Attacks what a neighbour sees of one agent, and compares with the claim.
 
 mod attack;
+mod attacked;
 mod follower;
+mod likelihood;
 mod pair;
 mod report;
 mod sensitivity;
@@ -10,7 +12,7 @@ mod started;
 pub use report::AuditReport;
 
 use crate::{Interrupt, Watcher};
-use attack::Attack;
+use attacked::Attack;
 use dzoa::plan::{Charges, Claimed, Data, Plan, RunSpec};
 use dzoa::prelude::*;
 use dzoa::privacy::Event;

@@ -7,7 +7,7 @@
 //! secret here, skip the zeroth-order loop and go straight to the solver that finishes it. Starts
 //! depend on the run alone, so that threads change nothing.
 
-use super::attack::{Attack, Runs};
+use super::attacked::Attack;
 use dzoa::plan::{Charges, Data, Plan};
 use dzoa::prelude::*;
 use dzoa::primal::{
@@ -121,16 +121,16 @@ impl Attack<'_> {
         self.plan.at(l).inner.filter(|_| l == self.k && smooth)
     }
 
-    /// The agents of one run of `output`.
+    /// The agents of one run of `output` on one data set.
     pub(super) fn started(
         &self,
-        runs: &Runs<'_>,
+        problem: &Problem,
+        plan: &Plan,
         known: &Known,
         start: &Start,
         streams: &Streams,
     ) -> Result<Vec<Agent>> {
-        let problem = runs.held;
-        let plan = runs.plan.with_data(Data::Rows(problem.clone()));
+        let plan = plan.with_data(Data::Rows(problem.clone()));
         let built = plan.agents_with_steps(Vec::new(), streams, |l| {
             let inner = self.inner_loop(problem, l);
             let Charges { tau, radius, .. } = plan.at(l).charges;

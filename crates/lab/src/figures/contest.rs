@@ -1,7 +1,6 @@
 //! The baselines of the exact figure, tuned on draws that it does not show, over grids declared here.
 
-use super::exact::{ExactDraw, Method};
-use super::honest::{DELTA, EPSILONS, LOSSES};
+use super::exact::{DELTA, EPSILONS, ExactDraw, LOSSES, Method};
 use super::trials::Trial;
 use crate::Interrupt;
 use crate::tuner::{self, Middle, least};

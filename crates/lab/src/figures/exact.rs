@@ -25,6 +25,12 @@ pub const FEATURES: usize = 10;
 /// eta.
 pub const ETA: f64 = 0.02;
 
+/// Losses with c1 = 1 on rows in the unit ball.
+pub const LOSSES: [&str; 2] = ["logistic", "hinge"];
+/// Along the first panels, at [`DELTA`].
+pub const EPSILONS: [f64; 6] = [0.25, 0.5, 1.0, 2.0, 4.0, 8.0];
+/// What the baselines are tuned at.
+pub const DELTA: f64 = 1e-5;
 /// How the budget is kept.
 #[derive(Clone, Debug)]
 pub struct Method {

@@ -3,7 +3,7 @@
 use super::captions::{lost, number, spread};
 use super::contest::{self, Choice, TUNED};
 use super::curves::{ERROR, curve};
-use super::exact::{AGENTS, ETA, FEATURES, Method, SAMPLES};
+use super::exact::{AGENTS, DELTA, EPSILONS, ETA, FEATURES, LOSSES, Method, SAMPLES};
 use super::raw::{Key, Measurement, Point};
 use super::trials::Trial;
 use super::{Columns, Drawing, Figure};
@@ -15,12 +15,6 @@ use dzoa::tuning::Setting;
 use dzoa_report::{Chart, Panel, Style};
 use dzoa_table::{Error, Result};
 
-/// Losses with c1 = 1 on rows in the unit ball.
-pub const LOSSES: [&str; 2] = ["logistic", "hinge"];
-/// Along the first panels, at [`DELTA`].
-pub const EPSILONS: [f64; 6] = [0.25, 0.5, 1.0, 2.0, 4.0, 8.0];
-/// What the baselines are tuned at.
-pub const DELTA: f64 = 1e-5;
 /// Along the other panels, at [`EPSILON`].
 const DELTAS: [f64; 5] = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4];
 const EPSILON: f64 = 2.0;

@@ -1,0 +1,81 @@
+//! The registry of mechanisms.
+//!
+//! To add a mechanism, write a file like `none.rs` that implements
+//! [`Protection`](super::Protection), name it in `mod.rs`, and add a row to [`MECHANISMS`]. Config,
+//! `--help`, errors and Python read that table; nothing else asks which mechanism it is.
+
+use super::keys::{KeyError, Keys};
+use super::mechanism::Mechanism;
+use super::{intrinsic, none, output, scalar};
+use crate::problem::loss::Loss;
+
+/// A row of the registry.
+#[derive(Debug)]
+pub struct MechanismEntry {
+    /// The name users type.
+    pub name: &'static str,
+    /// What it is, in few words.
+    pub about: &'static str,
+    /// The keys that only some mechanisms read, and this one does.
+    pub reads: &'static [&'static str],
+    build: fn(&Keys) -> Result<Mechanism, KeyError>,
+}
+
+/// All mechanisms.
+pub const MECHANISMS: &[MechanismEntry] = &[
+    MechanismEntry {
+        name: "intrinsic",
+        about: "the paper's, nominal only",
+        reads: &[],
+        build: intrinsic::Intrinsic::from_keys,
+    },
+    MechanismEntry {
+        name: "output",
+        about: "noise on a certified minimiser: holds exactly",
+        reads: &["total_epsilon", "schedule", "rows_per_person", "tolerance"],
+        build: output::OutputNoise::from_keys,
+    },
+    MechanismEntry {
+        name: "scalar",
+        about: "noise on clipped difference quotients: holds exactly",
+        reads: &["total_epsilon", "schedule", "rows_per_person", "clip"],
+        build: scalar::ScalarNoise::from_keys,
+    },
+    MechanismEntry {
+        name: "none",
+        about: "guarantees nothing",
+        reads: &[],
+        build: |_| Ok(Mechanism::none()),
+    },
+];
+
+impl Mechanism {
+    /// No protection at all.
+    pub fn none() -> Self {
+        Self::new(none::Unprotected)
+    }
+
+    /// The mechanism of this name, from the keys that were given.
+    pub fn from_keys(name: &str, keys: &Keys) -> Result<Self, KeyError> {
+        let entry = MECHANISMS.iter().find(|entry| entry.name == name);
+        let entry = entry.ok_or_else(|| KeyError::Unknown(name.into()))?;
+        let given = [
+            ("total_epsilon", keys.total_epsilon.is_some()),
+            ("schedule", keys.schedule.is_some()),
+            ("rows_per_person", keys.rows_per_person.is_some()),
+            ("tolerance", keys.tolerance.is_some()),
+            ("clip", keys.clip.is_some()),
+        ];
+        match given.iter().find(|(key, given)| *given && !entry.reads.contains(key)) {
+            Some(&(key, _)) => Err(KeyError::NoEffect(key)),
+            None => (entry.build)(keys),
+        }
+    }
+
+    /// The mechanism that suits a loss where only a budget is given: noise on a certified minimiser,
+    /// or clipped queries where no bound on the slope gives a sensitivity.
+    pub fn for_loss(loss: &dyn Loss, keys: &Keys) -> Result<Self, KeyError> {
+        let bounded = loss.lipschitz().is_some();
+        Self::from_keys(if bounded { "output" } else { "scalar" }, keys)
+    }
+}
