@@ -8,13 +8,13 @@ use dzoa_table::Error;
 /// Why there is no plan, and what to do about it.
 pub fn refused(refused: Refused) -> Error {
     match &refused {
-        Refused::NoGuarantee { decider: Decider::Mechanism(name), error } => {
+        Refused::NoGuarantee { decider: Decider::Mechanism { name, in_loop }, error } => {
             Error::input(format!("`privacy.mechanism` is `{name}`, but {error}"))
-                .hint(guarantee_hint(name, error))
+                .hint(guarantee_hint(error, *in_loop))
         }
-        Refused::NoGuarantee { decider: Decider::Algorithm(name), error } => {
-            Error::input(format!("`algorithm.name` is `{name}`, but {error}"))
-                .hint(own_noise_hint(name, error))
+        Refused::NoGuarantee { decider: Decider::Algorithm(entry), error } => {
+            Error::input(format!("`algorithm.name` is `{}`, but {error}", entry.name))
+                .hint(own_noise_hint(error, entry.reads("ridge")))
         }
         Refused::Broken { broken, clips } => {
             Error::input(format!("`algorithm.name`: {broken}")).hint(broken_hint(broken, *clips))
@@ -38,9 +38,9 @@ pub fn refused(refused: Refused) -> Error {
     }
 }
 
-fn guarantee_hint(mechanism: &str, error: &NoGuarantee) -> &'static str {
+fn guarantee_hint(error: &NoGuarantee, in_loop: bool) -> &'static str {
     match error {
-        NoGuarantee::BudgetTooSmall { .. } if mechanism == "scalar" => {
+        NoGuarantee::BudgetTooSmall { .. } if in_loop => {
             "raise privacy.total_epsilon, or take fewer rounds and inner steps"
         }
         NoGuarantee::NoLipschitz(_) => {
@@ -59,17 +59,17 @@ fn guarantee_hint(mechanism: &str, error: &NoGuarantee) -> &'static str {
     }
 }
 
-/// For an algorithm with noise of its own.
-fn own_noise_hint(algorithm: &str, error: &NoGuarantee) -> &'static str {
+/// For an algorithm with noise of its own, with or without a ridge to raise.
+fn own_noise_hint(error: &NoGuarantee, ridge: bool) -> &'static str {
     match error {
-        NoGuarantee::BudgetTooSmall { .. } if algorithm == "objective-perturbation" => {
+        NoGuarantee::BudgetTooSmall { .. } if ridge => {
             "raise algorithm.options.ridge, or privacy.total_epsilon"
         }
         NoGuarantee::Tolerance { .. } => "raise algorithm.options.ridge",
         NoGuarantee::BudgetTooSmall { .. } => {
             "raise privacy.total_epsilon or algorithm.rho, or take fewer rounds"
         }
-        other => guarantee_hint(algorithm, other),
+        other => guarantee_hint(other, false),
     }
 }
 

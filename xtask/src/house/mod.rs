@@ -1,14 +1,15 @@
 //! The rules of the house, checked on the sources.
 //!
-//! No crate has a cycle among its top-level modules. No function has more than [`LONGEST`] lines,
-//! more than [`WIDEST`] parameters, or a parameter that is a tuple without a name. The program is
-//! thin, and what a mechanism means is decided in one file of the library.
+//! No crate has a cycle among modules that share a parent, and no file that no module declares. No
+//! function has more than [`LONGEST`] lines, more than [`WIDEST`] parameters, or a parameter that is
+//! a tuple without a name; no line more than [`COLUMNS`] characters. A public type has a name of
+//! its own. The program is thin, and what a mechanism means is decided in one room of the library.
 
 mod cycles;
 mod source;
 
 use crate::{Outcome, root};
-use source::SourceFile;
+use source::{COLUMNS, SourceFile};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -20,8 +21,10 @@ const WIDEST: usize = 5;
 const THIN: usize = 6_000;
 /// The program, which decides nothing.
 const PROGRAM: &str = "crates/cli";
-/// Its variants are matched in one file.
-const MECHANISM: &str = "Mechanism";
+/// The room that may ask which mechanism it is.
+const DECIDES: (&str, &str) = ("crates/dzoa", "plan/");
+/// Names of mechanisms. `none` is missing: it is a word of many keys.
+const MECHANISMS: [&str; 3] = ["intrinsic", "output", "scalar"];
 
 /// Checks all crates; fails with every complaint.
 pub fn check() -> Outcome {
@@ -73,6 +76,7 @@ fn walk(root: &Path, dir: &str, name: &str, sources: &mut Vec<SourceFile>) -> Ou
 /// Everything that is against the rules, one line each.
 fn complaints(sources: &[SourceFile]) -> Vec<String> {
     let mut found: Vec<String> = sources.iter().flat_map(about_functions).collect();
+    found.extend(sources.iter().flat_map(about_lines));
     let mut crates: BTreeMap<&str, Vec<&SourceFile>> = BTreeMap::new();
     for source in sources {
         crates.entry(&source.package).or_default().push(source);
@@ -87,7 +91,9 @@ fn complaints(sources: &[SourceFile]) -> Vec<String> {
             found.push(format!("{package}: {lines} lines, {THIN} are allowed"));
         }
     }
-    found.extend(about_mechanisms(sources));
+    found.extend(crates.values().flat_map(|sources| about_orphans(sources)));
+    found.extend(sources.iter().flat_map(about_mechanisms));
+    found.extend(about_names(sources));
     found
 }
 
@@ -109,29 +115,48 @@ fn about_functions(source: &SourceFile) -> Vec<String> {
     found
 }
 
-/// One file of the libraries may match on the mechanism, and nobody else.
-fn about_mechanisms(sources: &[SourceFile]) -> Vec<String> {
-    let matching = sources.iter().filter(|source| source.matched.contains(MECHANISM));
-    let files: BTreeSet<(&str, &str)> =
-        matching.map(|source| (source.package.as_str(), source.module.as_str())).collect();
-    let is_front = |package: &str| package == PROGRAM || !package.starts_with("crates/");
-    let front = files.iter().filter(|(package, _)| is_front(package));
-    let mut found: Vec<String> = front
-        .map(|(package, file)| format!("{package}/src/{file}: matches on the mechanism"))
-        .collect();
-    let library: Vec<String> = files
+fn about_lines(source: &SourceFile) -> Option<String> {
+    let first = source.wide.first()?;
+    let at = format!("{}/src/{}:{first}", source.package, source.module);
+    Some(format!("{at}: more than {COLUMNS} columns, in {} lines", source.wide.len()))
+}
+
+/// Files that no `mod` leads to: nobody compiles them.
+fn about_orphans(sources: &[&SourceFile]) -> Vec<String> {
+    let declared: BTreeSet<Vec<String>> = sources
         .iter()
-        .filter(|(package, _)| !is_front(package))
-        .map(|(package, file)| format!("{package}/src/{file}"))
+        .flat_map(|source| {
+            let own = source.module_path();
+            source.modules.iter().map(move |name| [&own[..], &[name.clone()]].concat())
+        })
         .collect();
-    if library.len() > 1 {
-        found.push(format!(
-            "the mechanism is matched in {} files: {}",
-            library.len(),
-            library.join(", ")
-        ));
+    let is_orphan = |source: &&&SourceFile| {
+        let path = source.module_path();
+        !path.is_empty() && !declared.contains(&path)
+    };
+    let orphans = sources.iter().filter(is_orphan);
+    orphans.map(|s| format!("{}/src/{}: no module declares it", s.package, s.module)).collect()
+}
+
+/// Only the room that decides may ask which mechanism it is.
+fn about_mechanisms(source: &SourceFile) -> Option<String> {
+    let decides = source.package == DECIDES.0 && source.module.starts_with(DECIDES.1);
+    let word = source.words.iter().find(|word| MECHANISMS.contains(&word.as_str()))?;
+    let at = format!("{}/src/{}", source.package, source.module);
+    (!decides).then(|| format!("{at}: asks whether the mechanism is `{word}`"))
+}
+
+/// One public type per name, over all libraries: a newcomer searches for the name.
+fn about_names(sources: &[SourceFile]) -> Vec<String> {
+    let mut places: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for source in sources {
+        for name in &source.types {
+            let at = format!("{}/src/{}", source.package, source.module);
+            places.entry(name).or_default().push(at);
+        }
     }
-    found
+    let twice = places.into_iter().filter(|(_, at)| at.len() > 1);
+    twice.map(|(name, at)| format!("`{name}` is declared in {}", at.join(" and "))).collect()
 }
 
 #[cfg(test)]

@@ -7,6 +7,9 @@ use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{Attribute, FnArg, Item, Signature, Type, UseTree};
 
+/// Characters of a line.
+pub const COLUMNS: usize = 100;
+
 /// What a file holds.
 #[derive(Default)]
 pub struct SourceFile {
@@ -22,8 +25,14 @@ pub struct SourceFile {
     pub paths: BTreeSet<Vec<String>>,
     /// What the file makes public under another path: the last name, and where it comes from.
     pub exports: Vec<(String, Vec<String>)>,
-    /// Enums of which it matches or compares a variant.
-    pub matched: BTreeSet<String>,
+    /// Words that it matches or compares with.
+    pub words: BTreeSet<String>,
+    /// Modules that it declares.
+    pub modules: BTreeSet<String>,
+    /// Types that it makes public.
+    pub types: Vec<String>,
+    /// Lines that are too wide, counted from 1.
+    pub wide: Vec<usize>,
     /// Inside `a == b`.
     comparing: bool,
 }
@@ -48,6 +57,11 @@ impl SourceFile {
             package: package.into(),
             module: module.into(),
             lines: text.lines().count(),
+            wide: (1..)
+                .zip(text.lines())
+                .filter(|(_, line)| line.chars().count() > COLUMNS)
+                .map(|(number, _)| number)
+                .collect(),
             ..Self::default()
         };
         source.visit_file(&file);
@@ -78,6 +92,12 @@ impl SourceFile {
         });
     }
 
+    fn declared(&mut self, visibility: &syn::Visibility, name: &syn::Ident) {
+        if matches!(visibility, syn::Visibility::Public(_)) {
+            self.types.push(name.to_string());
+        }
+    }
+
     fn use_tree(&mut self, tree: &UseTree, before: &[String], public: bool) {
         let with = |name: &dyn ToString| [before, &[name.to_string()]].concat();
         let (path, name) = match tree {
@@ -102,45 +122,38 @@ impl SourceFile {
         for token in tokens {
             match token {
                 TokenTree::Ident(ident) if colons == 2 => path.push(ident.to_string()),
-                TokenTree::Ident(ident) => {
-                    self.end_of_path(&mut path, Some(ident.to_string()), matching)
-                }
+                TokenTree::Ident(ident) => self.end_of_path(&mut path, Some(ident.to_string())),
                 TokenTree::Punct(punct) if punct.as_char() == ':' && !path.is_empty() => {
                     colons += 1;
                     continue;
                 }
                 TokenTree::Group(group) => {
-                    self.end_of_path(&mut path, None, matching);
+                    self.end_of_path(&mut path, None);
                     self.tokens(group.stream(), matching);
                 }
-                _ => self.end_of_path(&mut path, None, matching),
+                TokenTree::Literal(literal) => {
+                    self.end_of_path(&mut path, None);
+                    if matching {
+                        self.words.insert(literal.to_string().trim_matches('"').into());
+                    }
+                }
+                _ => self.end_of_path(&mut path, None),
             }
             colons = 0;
         }
-        self.end_of_path(&mut path, None, matching);
+        self.end_of_path(&mut path, None);
     }
 
-    fn end_of_path(&mut self, path: &mut Vec<String>, next: Option<String>, matching: bool) {
+    fn end_of_path(&mut self, path: &mut Vec<String>, next: Option<String>) {
         let done = std::mem::replace(path, next.into_iter().collect());
-        self.note(done, matching);
+        self.note(done);
     }
 
-    fn note(&mut self, path: Vec<String>, matching: bool) {
-        if matching
-            && let [.., of, variant] = &path[..]
-            && is_variant(variant)
-        {
-            self.matched.insert(of.clone());
-        }
+    fn note(&mut self, path: Vec<String>) {
         if path.len() > 1 && ["crate", "self", "super"].contains(&path[0].as_str()) {
             self.paths.insert(path);
         }
     }
-}
-
-/// `Laplace`, and neither `ALL` nor `new`.
-fn is_variant(name: &str) -> bool {
-    name.starts_with(char::is_uppercase) && name.contains(char::is_lowercase)
 }
 
 fn is_tuple(given: &Type) -> bool {
@@ -228,13 +241,39 @@ impl<'a> Visit<'a> for SourceFile {
     }
 
     fn visit_path(&mut self, path: &'a syn::Path) {
-        self.note(names(path), self.comparing);
+        self.note(names(path));
         visit::visit_path(self, path);
+    }
+
+    fn visit_lit_str(&mut self, word: &'a syn::LitStr) {
+        if self.comparing {
+            self.words.insert(word.value());
+        }
+    }
+
+    fn visit_item_mod(&mut self, item: &'a syn::ItemMod) {
+        self.modules.insert(item.ident.to_string());
+        visit::visit_item_mod(self, item);
+    }
+
+    fn visit_item_struct(&mut self, item: &'a syn::ItemStruct) {
+        self.declared(&item.vis, &item.ident);
+        visit::visit_item_struct(self, item);
+    }
+
+    fn visit_item_enum(&mut self, item: &'a syn::ItemEnum) {
+        self.declared(&item.vis, &item.ident);
+        visit::visit_item_enum(self, item);
+    }
+
+    fn visit_item_trait(&mut self, item: &'a syn::ItemTrait) {
+        self.declared(&item.vis, &item.ident);
+        visit::visit_item_trait(self, item);
     }
 
     fn visit_macro(&mut self, called: &'a syn::Macro) {
         let matching = called.path.is_ident("matches");
-        self.note(names(&called.path), false);
+        self.note(names(&called.path));
         // Most macros take expressions: then they are read as such.
         let expressions = Punctuated::<syn::Expr, syn::Token![,]>::parse_terminated;
         match called.parse_body_with(expressions) {

@@ -21,10 +21,7 @@ impl Privacy {
             return Err(section
                 .required::<String>("mechanism")
                 .expect_err("the key is missing")
-                .hint(
-                    "choose: \"output\" and \"scalar\" hold exactly; \"intrinsic\" is the \
-                     paper's, nominal only; \"none\" promises nothing",
-                ));
+                .hint(format!("choose one: {}", described().join("; "))));
         };
         let keys = keys(section)?;
         let mechanism = Mechanism::from_keys(name, &keys);
@@ -42,6 +39,11 @@ impl Privacy {
         })?;
         Ok(Self { mechanism, keys })
     }
+}
+
+/// Every mechanism with a word about it.
+fn described() -> Vec<String> {
+    MECHANISMS.iter().map(|entry| format!("\"{}\" ({})", entry.name, entry.about)).collect()
 }
 
 fn keys(section: &Section<'_>) -> Result<Keys> {

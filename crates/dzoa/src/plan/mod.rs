@@ -43,19 +43,34 @@ pub use spec::{Algorithm, RunSpec};
 pub use spending::Spending;
 pub use steps::{first_step, scalar_step, stable_step};
 
-use crate::baselines::Broken;
+use crate::baselines::{Broken, Entry};
 use crate::guarantee::NoGuarantee;
 use crate::problem::Failure;
 use crate::run::BuildError;
 use thiserror::Error;
 
 /// Who made the decision that was refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Decider {
-    /// The mechanism of this name.
-    Mechanism(&'static str),
-    /// The algorithm of this name, with noise of its own.
-    Algorithm(&'static str),
+    /// A mechanism.
+    Mechanism {
+        /// Its name.
+        name: &'static str,
+        /// Whether it queries the rows inside the inner loop.
+        in_loop: bool,
+    },
+    /// An algorithm with noise of its own.
+    Algorithm(&'static Entry),
+}
+
+impl Decider {
+    /// The name users type.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Mechanism { name, .. } => name,
+            Self::Algorithm(entry) => entry.name,
+        }
+    }
 }
 
 /// Why there is no plan.

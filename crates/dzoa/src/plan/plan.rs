@@ -180,7 +180,10 @@ impl Plan {
         let charges = match (baseline, mechanism.target(&self.data)) {
             (Some(baseline), Some(_)) => self.baseline_charges(baseline, k)?,
             _ => mechanism.charges(&place).map_err(|error| Refused::NoGuarantee {
-                decider: Decider::Mechanism(mechanism.name()),
+                decider: Decider::Mechanism {
+                    name: mechanism.name(),
+                    in_loop: mechanism.needs_of_loop().is_some(),
+                },
                 error,
             })?,
         };
@@ -203,11 +206,12 @@ impl Plan {
         else {
             return Err(Refused::NeedsRows(baseline.name()));
         };
-        let events = baseline.events(problem, k, self.admm.rounds, &target).map_err(|error| {
-            Refused::NoGuarantee { decider: Decider::Algorithm(baseline.name()), error }
-        })?;
-        let rounds_per_query =
-            self.spec.algorithm.entry().map_or(1, |entry| entry.rounds_per_query);
+        let Some(entry) = self.spec.algorithm.entry() else {
+            return Err(Refused::NeedsRows(baseline.name()));
+        };
+        let refused = |error| Refused::NoGuarantee { decider: Decider::Algorithm(entry), error };
+        let events = baseline.events(problem, k, self.admm.rounds, &target).map_err(refused)?;
+        let rounds_per_query = entry.rounds_per_query;
         let sensitivity = events.first().map_or(0.0, Event::sensitivity);
         let (tau, radius) = (0.0, f64::INFINITY);
         Ok(Charges { sensitivity, tau, radius, events: events.into(), rounds_per_query })

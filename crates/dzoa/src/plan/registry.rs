@@ -8,6 +8,7 @@ use super::keys::{KeyError, Keys};
 use super::mechanism::Mechanism;
 use super::{intrinsic, none, output, scalar};
 use crate::problem::loss::Loss;
+use dzoa_privacy::Claim;
 
 /// A row of the registry.
 #[derive(Debug)]
@@ -16,9 +17,26 @@ pub struct MechanismEntry {
     pub name: &'static str,
     /// What it is, in few words.
     pub about: &'static str,
+    /// What it may claim at best.
+    pub claim: Claim,
+    /// Whether it protects what happens inside the inner loop: an exact primal step has none.
+    pub in_loop: bool,
     /// The keys that only some mechanisms read, and this one does.
     pub reads: &'static [&'static str],
     build: fn(&Keys) -> Result<Mechanism, KeyError>,
+}
+
+impl MechanismEntry {
+    /// The row of this name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        MECHANISMS.iter().find(|entry| entry.name == name)
+    }
+}
+
+impl PartialEq for MechanismEntry {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
 }
 
 /// All mechanisms.
@@ -26,24 +44,32 @@ pub const MECHANISMS: &[MechanismEntry] = &[
     MechanismEntry {
         name: "intrinsic",
         about: "the paper's, nominal only",
+        claim: Claim::Nominal,
+        in_loop: true,
         reads: &[],
         build: intrinsic::Intrinsic::from_keys,
     },
     MechanismEntry {
         name: "output",
         about: "noise on a certified minimiser: holds exactly",
+        claim: Claim::Exact,
+        in_loop: false,
         reads: &["total_epsilon", "schedule", "rows_per_person", "tolerance"],
         build: output::OutputNoise::from_keys,
     },
     MechanismEntry {
         name: "scalar",
         about: "noise on clipped difference quotients: holds exactly",
+        claim: Claim::Exact,
+        in_loop: true,
         reads: &["total_epsilon", "schedule", "rows_per_person", "clip"],
         build: scalar::ScalarNoise::from_keys,
     },
     MechanismEntry {
         name: "none",
         about: "guarantees nothing",
+        claim: Claim::None,
+        in_loop: false,
         reads: &[],
         build: |_| Ok(Mechanism::none()),
     },
@@ -57,8 +83,7 @@ impl Mechanism {
 
     /// The mechanism of this name, from the keys that were given.
     pub fn from_keys(name: &str, keys: &Keys) -> Result<Self, KeyError> {
-        let entry = MECHANISMS.iter().find(|entry| entry.name == name);
-        let entry = entry.ok_or_else(|| KeyError::Unknown(name.into()))?;
+        let entry = MechanismEntry::named(name).ok_or_else(|| KeyError::Unknown(name.into()))?;
         let given = [
             ("total_epsilon", keys.total_epsilon.is_some()),
             ("schedule", keys.schedule.is_some()),

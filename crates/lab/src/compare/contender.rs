@@ -1,7 +1,8 @@
 //! Who is compared, and over which settings each is tuned.
 
 use dzoa::baselines;
-use dzoa::plan::{Auto, Keys, Mechanism, Total};
+use dzoa::plan::{Algorithm, Auto, Keys, MECHANISMS, Mechanism, MechanismEntry, Total};
+use dzoa::privacy::Claim;
 use dzoa::privacy::calibrate::Schedule;
 use dzoa::tuning::{Setting, Sizes};
 use dzoa_table::{Error, Result, shown, suggestion};
@@ -14,46 +15,52 @@ pub struct Contender {
     /// `algorithm.name`
     pub algorithm: &'static str,
     /// `privacy.mechanism`
-    pub mechanism: &'static str,
+    pub mechanism: &'static MechanismEntry,
 }
 
-/// What may be compared: d-zoa and admm by mechanism, and every baseline with its own noise.
-fn known() -> Vec<(&'static str, &'static str, &'static str)> {
-    let own = [
-        ("d-zoa:output", "d-zoa", "output"),
-        ("d-zoa:scalar", "d-zoa", "scalar"),
-        ("d-zoa:none", "d-zoa", "none"),
-        ("d-zoa", "d-zoa", "output"),
-        ("admm", "admm", "none"),
-        ("admm:output", "admm", "output"),
-    ];
-    own.into_iter().chain(baselines::names().map(|name| (name, name, "output"))).collect()
+/// What may be compared: d-zoa and admm with every mechanism that they can have and that has an
+/// exact epsilon, or none at all; and every baseline with its own noise.
+fn known() -> Vec<Contender> {
+    let own = [Algorithm::DZoa, Algorithm::Admm].into_iter().flat_map(|algorithm| {
+        let loops = algorithm.is_zeroth_order();
+        let fits = move |entry: &&MechanismEntry| {
+            entry.claim != Claim::Nominal && (loops || !entry.in_loop)
+        };
+        MECHANISMS.iter().filter(fits).map(move |mechanism| {
+            let algorithm = algorithm.name();
+            // An exact step without any noise is admm as such.
+            let label = match loops || mechanism.claim == Claim::Exact {
+                true => format!("{algorithm}:{}", mechanism.name),
+                false => algorithm.into(),
+            };
+            Contender { label, algorithm, mechanism }
+        })
+    });
+    let noisy = MECHANISMS.iter().find(|entry| entry.claim == Claim::Exact);
+    let others = baselines::names().zip(noisy.into_iter().cycle());
+    own.chain(others.map(|(name, mechanism)| Contender {
+        label: name.into(),
+        algorithm: name,
+        mechanism,
+    }))
+    .collect()
 }
+
+/// What d-zoa means without a mechanism behind it.
+const SHORT: (&str, &str) = ("d-zoa", "d-zoa:output");
 
 impl Contender {
     /// Parses a comma-separated list.
     pub fn parse_list(list: &str) -> Result<Vec<Self>> {
         let mut contenders: Vec<Self> = Vec::new();
         for word in list.split(',').map(str::trim).filter(|word| !word.is_empty()) {
-            if word == "d-zoa:intrinsic" {
-                return Err(Error::input(
-                    "--algorithms: `d-zoa:intrinsic` is nominal: it has no exact epsilon to compare at",
-                )
-                .hint("`dzoa reproduce fig2` and `fig3` show it as the paper does, marked nominal"));
-            }
-            let known = known();
-            let found = known.iter().find(|(label, ..)| *label == word);
-            let Some(&(label, algorithm, mechanism)) = found else {
-                let labels: Vec<&str> = known.iter().map(|(label, ..)| *label).collect();
-                return Err(Error::input(format!("--algorithms: {} is not known", shown(word)))
-                    .hint(suggestion(word, &labels)));
-            };
-            let label = if label == "d-zoa" { "d-zoa:output" } else { label }.to_string();
-            if contenders.iter().any(|known| known.label == label) {
+            let found = Self::parse(word)?;
+            if contenders.iter().any(|known| known.label == found.label) {
+                let label = found.label;
                 return Err(Error::input(format!("--algorithms: `{label}` is listed twice"))
                     .hint("list each once"));
             }
-            contenders.push(Self { label, algorithm, mechanism });
+            contenders.push(found);
         }
         if contenders.is_empty() {
             return Err(Error::input("--algorithms: the list is empty")
@@ -62,9 +69,28 @@ impl Contender {
         Ok(contenders)
     }
 
+    fn parse(word: &str) -> Result<Self> {
+        let named = word.split_once(':').and_then(|(_, name)| MechanismEntry::named(name));
+        if named.is_some_and(|entry| entry.claim == Claim::Nominal) {
+            return Err(Error::input(format!(
+                "--algorithms: `{word}` is nominal: it has no exact epsilon to compare at"
+            ))
+            .hint("`dzoa reproduce fig2` and `fig3` show it as the paper does, marked nominal"));
+        }
+        let known = known();
+        let long = if word == SHORT.0 { SHORT.1 } else { word };
+        let Some(found) = known.iter().find(|contender| contender.label == long) else {
+            let mut labels: Vec<&str> = known.iter().map(|known| known.label.as_str()).collect();
+            labels.push(SHORT.0);
+            return Err(Error::input(format!("--algorithms: {} is not known", shown(word)))
+                .hint(suggestion(word, &labels)));
+        };
+        Ok(found.clone())
+    }
+
     /// Whether it guarantees anything.
     pub fn is_private(&self) -> bool {
-        self.mechanism != "none"
+        self.mechanism.claim == Claim::Exact
     }
 
     /// Its mechanism at a budget, with one setting of its grid.
@@ -81,7 +107,8 @@ impl Contender {
             },
             false => Keys::default(),
         };
-        Mechanism::from_keys(self.mechanism, &keys).map_err(|error| Error::input(error.to_string()))
+        Mechanism::from_keys(self.mechanism.name, &keys)
+            .map_err(|error| Error::input(error.to_string()))
     }
 
     /// The declared grid: twelve settings for everybody.
@@ -113,8 +140,8 @@ mod tests {
             schedule: Auto::Auto,
             rows_per_person: 1,
         };
-        for (label, ..) in known() {
-            let contender = &Contender::parse_list(label).unwrap()[0];
+        for contender in known() {
+            let label = &contender.label;
             assert_eq!(contender.grid(&sizes, &total).unwrap().len(), 12, "{label}");
         }
     }
@@ -125,5 +152,8 @@ mod tests {
         assert!(Contender::parse_list("dp-gd,dp-gd").is_err());
         assert!(Contender::parse_list(" , ").is_err());
         assert_eq!(Contender::parse_list("d-zoa").unwrap()[0].label, "d-zoa:output");
+        let labels: Vec<String> = known().into_iter().map(|contender| contender.label).collect();
+        let own = ["d-zoa:output", "d-zoa:scalar", "d-zoa:none", "admm:output", "admm"];
+        assert_eq!(labels[..5], own);
     }
 }
