@@ -45,7 +45,8 @@ pub enum NoGuarantee {
     NotSmooth(&'static str),
     /// Objective perturbation: one row changes the Hessian too much.
     #[error(
-        "what one row does to the Hessian costs epsilon {costs:.3} a release, and a release may cost {epsilon:.3}"
+        "what one row does to the Hessian costs epsilon {costs:.3} a release, and a release may \
+         cost {epsilon:.3}"
     )]
     Hessian {
         /// What a release may cost.
@@ -71,7 +72,8 @@ pub enum NoGuarantee {
     },
     /// The tolerance cannot be certified in double precision.
     #[error(
-        "a tolerance of {tolerance:.1e} cannot be certified in double precision (at least {least:.1e})"
+        "a tolerance of {tolerance:.1e} cannot be certified in double precision (at least \
+         {least:.1e})"
     )]
     Tolerance {
         /// Asked for.
@@ -96,8 +98,8 @@ pub fn radius(c1: f64, scale: Scale, rho: f64, rounds: u64) -> f64 {
     1024.0 * (rounds + 1) as f64 * c1 * total / rho
 }
 
-/// c1 at agent k: how long the gradient of one sample's loss can be, for every `b` and every row that
-/// could be one of its rows. The loss bounds the slope, and the rows' public bound the rest.
+/// c1 at agent k: how long the gradient of one sample's loss can be, for every `b` and every row
+/// that could be one of its rows. The loss bounds the slope, and the rows' public bound the rest.
 #[doc(alias = "Assumption 3")]
 pub fn c1(problem: &PublicProblem, k: usize) -> Result<f64, NoGuarantee> {
     let name = problem.loss.name();

@@ -103,7 +103,8 @@ impl fmt::Display for Status {
             ),
             Status::NotCertified { agent, round, distance } => write!(
                 f,
-                "status NotCertified: the exact solver of agent {agent} came within {distance:.1e} of \
+                "status NotCertified: the exact solver of agent {agent} came within {distance:.1e} \
+                 of \
                  its minimiser in round {round}, not within the tolerance"
             ),
         }

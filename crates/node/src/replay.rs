@@ -35,8 +35,8 @@ pub fn releases(records: Vec<JournalRecord>) -> VecDeque<Past> {
     kept.collect()
 }
 
-/// Takes fresh agents through the rounds in their journals. No row is queried and no noise is drawn;
-/// the observer sees what it would have seen in a simulation.
+/// Takes fresh agents through the rounds in their journals. No row is queried and no noise is
+/// drawn; the observer sees what it would have seen in a simulation.
 pub fn replay(
     simulation: &mut dyn Simulation,
     pasts: Vec<VecDeque<Past>>,

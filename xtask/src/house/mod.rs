@@ -1,8 +1,8 @@
 //! The rules of the house, checked on the sources.
 //!
 //! No crate has a cycle among modules that share a parent, and no file that no module declares. No
-//! function has more than [`LONGEST`] lines, more than [`WIDEST`] parameters, or a parameter that is
-//! a tuple without a name; no line more than [`COLUMNS`] characters. A public type has a name of
+//! function has more than [`LONGEST`] lines, more than [`WIDEST`] parameters, or a parameter that
+//! is a tuple without a name; no line more than [`COLUMNS`] characters. A public type has a name of
 //! its own. The program is thin, and what a mechanism means is decided in one room of the library.
 
 mod cycles;

@@ -20,8 +20,8 @@ pub enum Output {
     Compute,
     /// Make this entry of the ledger durable, before anything that comes after it is sent.
     Persist(Entry),
-    /// A round is over: this is what it took in. A driver that may crash persists it before anything
-    /// that comes after it is computed or sent.
+    /// A round is over: this is what it took in. A driver that may crash persists it before
+    /// anything that comes after it is computed or sent.
     Completed(Inputs),
     /// Send this to every neighbour.
     Send(Envelope),

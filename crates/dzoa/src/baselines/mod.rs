@@ -7,8 +7,9 @@
 //! the queries, and an attacker who knows the state can compute what a query would have given under
 //! other rows. [`crate::run::Lockstep`] runs one.
 //!
-//! To add an algorithm, write a file like `dp_gd.rs` with its `ENTRY`, name it here, and add that to
-//! [`ENTRIES`]. Config, errors, comparison, audit and the tables of the documentation read the rows.
+//! To add an algorithm, write a file like `dp_gd.rs` with its `ENTRY`, name it here, and add that
+//! to [`ENTRIES`]. Config, errors, comparison, audit and the tables of the documentation read the
+//! rows.
 //!
 //! docs/algorithms/ has the update equations, the sources and the proofs.
 
@@ -230,7 +231,8 @@ pub enum Broken {
     },
     /// A gradient without a bound.
     #[error(
-        "{algorithm} needs a bound c1 on the gradient of one sample's loss, and the {loss} loss has \
+        "{algorithm} needs a bound c1 on the gradient of one sample's loss, and the {loss} loss \
+         has \
          none"
     )]
     NoBound {

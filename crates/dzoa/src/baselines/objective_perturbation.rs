@@ -25,9 +25,9 @@ use dzoa_privacy::{Event, NoiseKey, NoisyObjective, Receipt, Release};
 const TAU: f64 = 1e-7;
 /// And the farthest that is worth to be released.
 const LARGEST_TAU: f64 = 1e-3;
-/// Steps after which a solve without a guarantee is given up, and that one with a guarantee may need
-/// at most: a plan that needs more is refused, and a solve that has begun goes on to its end, since an
-/// abort would be a release.
+/// Steps after which a solve without a guarantee is given up, and that one with a guarantee may
+/// need at most: a plan that needs more is refused, and a solve that has begun goes on to its end,
+/// since an abort would be a release.
 const MOST_STEPS: usize = 2_000_000;
 /// A length of spherical Laplace noise of scale 1 that is exceeded with probability below 1e-30,
 /// whatever the data: Chernoff's bound for a sum of that many exponentials.
@@ -62,7 +62,8 @@ fn grid(sizes: &Sizes) -> Vec<Setting> {
     (0..12).map(setting).collect()
 }
 
-/// The ridge at which one person's rows change the Hessian by a tenth of epsilon: public sizes only.
+/// The ridge at which one person's rows change the Hessian by a tenth of epsilon: public sizes
+/// only.
 fn ridge(making: &Making<'_>) -> f64 {
     let (problem, Some(target)) = (making.problem, making.target) else { return 1e-6 };
     let weight = (0..problem.agents()).map(|k| problem.sample_weight(k)).fold(0.0, f64::max);

@@ -1,5 +1,5 @@
-//! The decision layer, in one room: from problem, network and guarantee to primal steps, step sizes,
-//! noise and charges.
+//! The decision layer, in one room: from problem, network and guarantee to primal steps, step
+//! sizes, noise and charges.
 //!
 //! [`RunSpec`] is what is asked for, with `auto` where the public rules choose; [`Data`] is what is
 //! minimised over; [`Plan::new`] decides everything from them and the network, from public numbers

@@ -1,5 +1,6 @@
-//! The mechanism `output`: a point within tau of the minimiser on every data set, and Gaussian noise
-//! calibrated to how far one person's rows move it. Exact. [`crate::primal::Certified`] has the proof.
+//! The mechanism `output`: a point within tau of the minimiser on every data set, and Gaussian
+//! noise calibrated to how far one person's rows move it. Exact. [`crate::primal::Certified`] has
+//! the proof.
 
 use super::Refused;
 use super::claimed::{Claimed, Total};

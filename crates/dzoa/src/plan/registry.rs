@@ -97,8 +97,8 @@ impl Mechanism {
         }
     }
 
-    /// The mechanism that suits a loss where only a budget is given: noise on a certified minimiser,
-    /// or clipped queries where no bound on the slope gives a sensitivity.
+    /// The mechanism that suits a loss where only a budget is given: noise on a certified
+    /// minimiser, or clipped queries where no bound on the slope gives a sensitivity.
     pub fn for_loss(loss: &dyn Loss, keys: &Keys) -> Result<Self, KeyError> {
         let bounded = loss.lipschitz().is_some();
         Self::from_keys(if bounded { "output" } else { "scalar" }, keys)

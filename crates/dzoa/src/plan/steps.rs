@@ -3,9 +3,9 @@
 use crate::primal::ZerothOrder;
 use crate::problem::Problem;
 
-/// For a quadratic of curvature h the two-point estimate with J directions in P dimensions contracts
-/// for steps below `2/(h (1 + (P + 1)/J))`, or `2/(h max(1, P/J))` with directions at right angles;
-/// half of that is taken. Of mirrored directions only one of each pair counts.
+/// For a quadratic of curvature h the two-point estimate with J directions in P dimensions
+/// contracts for steps below `2/(h (1 + (P + 1)/J))`, or `2/(h max(1, P/J))` with directions at
+/// right angles; half of that is taken. Of mirrored directions only one of each pair counts.
 pub fn stable_step(curvature: f64, features: usize, inner: &ZerothOrder) -> f64 {
     let (p, j) = (features as f64, inner.distinct_directions() as f64);
     let spread = if inner.orthogonal { (p / j).max(1.0) } else { 1.0 + (p + 1.0) / j };

@@ -142,8 +142,8 @@ pub fn of_scalar(attacked: &Attacked<'_>, event: &Event, scalar: &Scalar) -> Opt
 }
 
 /// A baseline at one agent, in its first query and its last: `fresh` makes it before its first
-/// round, `events` are those of its queries. Where the objective is perturbed, the moves are those of
-/// its gradient and of its log-determinant.
+/// round, `events` are those of its queries. Where the objective is perturbed, the moves are those
+/// of its gradient and of its log-determinant.
 pub fn of_baseline(
     attacked: &Attacked<'_>,
     events: &[Event],

@@ -91,7 +91,8 @@ impl AuditReport {
             _ => "consistent: this attack proves nothing against the claim",
         };
         let mut text = format!(
-            "{}: {} with mechanism {}, agent {}, {} round(s) seen, {} runs under each data set\n\n  \
+            "{}: {} with mechanism {}, agent {}, {} round(s) seen, {} runs under each data set\n\n \
+              \
          pair               {}\n  \
          claimed            epsilon {:.4} at delta {:e} ({})\n  \
          lower bound        epsilon {:.4} at confidence {}\n  \

@@ -17,8 +17,9 @@ use dzoa_report::refused;
 use dzoa_table::{Error, Result};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How near a shadow comes, in units of tau, where its point must satisfy the loop's own certificate,
-/// which is the looser one. Elsewhere tau itself is far below what noise lets anybody see.
+/// How near a shadow comes, in units of tau, where its point must satisfy the loop's own
+/// certificate, which is the looser one. Elsewhere tau itself is far below what noise lets anybody
+/// see.
 const NEAR: f64 = 0.03;
 
 /// What every run on one data set shares.
@@ -114,8 +115,8 @@ impl PrimalStep for Started {
 
 impl Attack<'_> {
     /// The loop that agent l tries first. Only the attacked agent's matters; and where rows sit on
-    /// kinks it is not certified, and the solver that finishes begins at its own duals: there it would
-    /// take its time and change nothing that is released.
+    /// kinks it is not certified, and the solver that finishes begins at its own duals: there it
+    /// would take its time and change nothing that is released.
     fn inner_loop(&self, problem: &Problem, l: usize) -> Option<ZerothOrder> {
         let smooth = problem.loss.smoothness().is_some();
         self.plan.at(l).inner.filter(|_| l == self.k && smooth)

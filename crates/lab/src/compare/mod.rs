@@ -166,17 +166,20 @@ fn tuning_csv(entries: &[Entry]) -> String {
 
 fn notes(instances: &Instances, seed: u64) -> Vec<String> {
     let mut notes = vec![
-        "Every algorithm was tuned over twelve declared settings (tuning.csv) on draws that are not \
+        "Every algorithm was tuned over twelve declared settings (tuning.csv) on draws that are \
+         not \
          reported here."
             .to_string(),
         format!(
-            "Epsilon is over the whole run, exact, replace-one on one agent's rows. The comparison itself is \
+            "Epsilon is over the whole run, exact, replace-one on one agent's rows. The comparison \
+             itself is \
              seeded ({seed}) and guarantees nothing."
         ),
     ];
     if instances.is_fixed() {
         notes.push(
-            "Tuning ran on the same rows and is not charged: settings for private use must come from public \
+            "Tuning ran on the same rows and is not charged: settings for private use must come \
+             from public \
              data or rules."
                 .into(),
         );

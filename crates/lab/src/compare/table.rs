@@ -37,7 +37,8 @@ pub fn row(entry: &Entry) -> ComparisonRow {
     }
 }
 
-/// `algorithm.options.step=0.3` as `step=0.300`: what a table has room for; tuning.csv has the whole.
+/// `algorithm.options.step=0.3` as `step=0.300`: what a table has room for; tuning.csv has the
+/// whole.
 fn plain(setting: &str) -> String {
     let (path, value) = setting.split_once('=').unwrap_or((setting, ""));
     let key = path.rsplit('.').next().unwrap_or(path);
@@ -222,8 +223,10 @@ pub fn markdown(comparison: &Comparison) -> String {
     let Comparison { setting, verdict, rows, .. } = comparison;
     let mut text = format!("{setting}.\n\n{verdict}\n\n");
     text.push_str(
-        "| epsilon | algorithm | error, median (10 % to 90 %) | accuracy | rounds | messages | bytes | \
-         oracle calls | seconds | needs |\n| ---: | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |\n",
+        "| epsilon | algorithm | error, median (10 % to 90 %) | accuracy | rounds | messages | \
+         bytes | \
+         oracle calls | seconds | needs |\n| ---: | --- | --- | ---: | ---: | ---: | ---: | ---: | \
+         ---: | --- |\n",
     );
     let number = |value: Option<f64>| value.map_or("diverged".into(), short);
     for row in rows {

@@ -4,8 +4,10 @@ use super::raw::Point;
 pub use dzoa_report::number;
 
 /// What `intrinsic` and the benchmark's noise are, in every caption that shows them.
-pub const NOMINAL: &str = "Privacy is nominal throughout: no guarantee. D-ZOA's ε assumes noise that is not there, and both \
-     algorithms take a sensitivity with c₁ = 1, which the squared loss does not have, over Nₖ, which the sum scale does not \
+pub const NOMINAL: &str = "Privacy is nominal throughout: no guarantee. D-ZOA's ε assumes noise \
+that is not there, and both \
+     algorithms take a sensitivity with c₁ = 1, which the squared loss does not have, over Nₖ, \
+     which the sum scale does not \
      have.";
 
 /// Mean and spread, in words.

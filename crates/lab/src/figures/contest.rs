@@ -1,4 +1,5 @@
-//! The baselines of the exact figure, tuned on draws that it does not show, over grids declared here.
+//! The baselines of the exact figure, tuned on draws that it does not show, over grids declared
+//! here.
 
 use super::exact::{DELTA, EPSILONS, ExactDraw, LOSSES, Method};
 use super::trials::Trial;
@@ -19,7 +20,8 @@ pub const TUNED: [&str; 3] = ["dp-gd", "dp-admm", "p-admm"];
 /// Draws that each setting is tried on.
 const TRIALS: u64 = 4;
 
-/// What was chosen for one baseline, loss and epsilon, at [`DELTA`]; the panels along delta take it over.
+/// What was chosen for one baseline, loss and epsilon, at [`DELTA`]; the panels along delta take it
+/// over.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Choice {
     /// One of [`TUNED`].
@@ -137,7 +139,8 @@ pub fn csv(choices: &[Choice]) -> String {
 pub fn describe() -> String {
     let tried = TUNED.map(|name| format!("{name} ({})", grid(name).len()));
     format!(
-        "{} are tuned for each ε and loss on {TRIALS} other draws, over as many settings as in brackets \
+        "{} are tuned for each ε and loss on {TRIALS} other draws, over as many settings as in \
+         brackets \
          (fig3-honest.tuning.csv); dp-gd and dp-admm also need a coordinator.",
         tried.join(", ")
     )

@@ -32,7 +32,8 @@ pub fn curve(
     }
 }
 
-/// The look of the two algorithms of the paper's figures, for the smaller and the larger of two values.
+/// The look of the two algorithms of the paper's figures, for the smaller and the larger of two
+/// values.
 pub fn paper_style(algorithm: &str, larger: bool) -> Style {
     use MarkerShape::{Circle, Diamond, Square, Triangle};
     let (color, markers) = match algorithm {

@@ -44,8 +44,10 @@ impl Figure for Fig1 {
         let degrees: Vec<String> =
             (0..graph.len()).map(|k| graph.neighbourhood(k, true).to_string()).collect();
         let caption = format!(
-            "**Figure 1.** The network: {} agents, {} edges. Every agent talks to its neighbours only. The paper \
-             does not list the edges; these are the project's reading. |Nₖ|, the agent itself included: {}.",
+            "**Figure 1.** The network: {} agents, {} edges. Every agent talks to its neighbours \
+             only. The paper \
+             does not list the edges; these are the project's reading. |Nₖ|, the agent itself \
+             included: {}.",
             graph.len(),
             graph.edges().count(),
             degrees.join(", ")
@@ -64,21 +66,25 @@ fn picture(graph: &Graph) -> String {
         (0.5 * SIZE + RADIUS * angle.sin(), 0.53 * HEIGHT - RADIUS * angle.cos())
     };
     let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{SIZE}\" height=\"{HEIGHT}\" viewBox=\"0 0 {SIZE} {HEIGHT}\" \
-         font-family=\"DejaVu Sans, Verdana, Arial, sans-serif\"><rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{SIZE}\" height=\"{HEIGHT}\" \
+         viewBox=\"0 0 {SIZE} {HEIGHT}\" \
+         font-family=\"DejaVu Sans, Verdana, Arial, sans-serif\"><rect width=\"100%\" \
+         height=\"100%\" fill=\"white\"/>\n"
     );
     for (a, b) in graph.edges() {
         let ((x1, y1), (x2, y2)) = (place(a), place(b));
         let _ = writeln!(
             svg,
-            "<line x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\" stroke=\"{BLACK}\" stroke-width=\"4\"/>"
+            "<line x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\" stroke=\"{BLACK}\" \
+             stroke-width=\"4\"/>"
         );
     }
     for (k, name) in graph.names().iter().enumerate() {
         let (x, y) = place(k);
         let _ = writeln!(
             svg,
-            "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"38\" fill=\"{BLUE}\" stroke=\"white\" stroke-width=\"5\"/>\
+            "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"38\" fill=\"{BLUE}\" stroke=\"white\" \
+             stroke-width=\"5\"/>\
              <text x=\"{x:.1}\" y=\"{:.1}\" font-size=\"34\" font-weight=\"bold\" fill=\"white\" \
              text-anchor=\"middle\">{name}</text>",
             y + 12.0

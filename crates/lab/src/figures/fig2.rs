@@ -110,7 +110,8 @@ impl Figure for Fig2 {
         };
         let panels = ('a'..).zip(PANELS.iter().zip(DELTAS)).map(panel).collect();
         let caption = format!(
-            "**Figure 2.** Error against round on the paper's example ({} rounds, sum scale). {NOMINAL} {}{} {} {}",
+            "**Figure 2.** Error against round on the paper's example ({} rounds, sum scale). \
+             {NOMINAL} {}{} {} {}",
             ROUNDS,
             spread(trials),
             lost(points),

@@ -131,8 +131,10 @@ impl Figure for Fig3 {
             },
         ];
         let caption = format!(
-            "**Figure 3.** Error after {ROUNDS} rounds against (a) the total epsilon that Theorem 2 gives for {} values of \
-             the epsilon of a round from {} to {}, and (b) delta. {NOMINAL} Theorem 2 is itself no upper bound at the \
+            "**Figure 3.** Error after {ROUNDS} rounds against (a) the total epsilon that Theorem \
+             2 gives for {} values of \
+             the epsilon of a round from {} to {}, and (b) delta. {NOMINAL} Theorem 2 is itself no \
+             upper bound at the \
              larger values. {}{} {}",
             EPSILONS.len(),
             EPSILONS[0],

@@ -151,9 +151,12 @@ impl Figure for Honest {
             }
         }
         let caption = format!(
-            "**Figure 3, honest.** The same axes with mechanisms that hold: error at equal *exact* total (ε, δ), replace-one \
-             adjacency, each agent's releases together. L1 logistic and hinge (c₁ = 1), K = {AGENTS} on the paper's graph, \
-             Nₖ = {SAMPLES}, P = {FEATURES}, η = {ETA}, mean scale. D-ZOA with `output` and `scalar` takes its public rules, \
+            "**Figure 3, honest.** The same axes with mechanisms that hold: error at equal *exact* \
+             total (ε, δ), replace-one \
+             adjacency, each agent's releases together. L1 logistic and hinge (c₁ = 1), K = \
+             {AGENTS} on the paper's graph, \
+             Nₖ = {SAMPLES}, P = {FEATURES}, η = {ETA}, mean scale. D-ZOA with `output` and \
+             `scalar` takes its public rules, \
              untuned; {} {}{} {}",
             contest::describe(),
             spread(trials),

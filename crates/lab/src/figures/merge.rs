@@ -68,7 +68,10 @@ fn join(figure: &dyn Figure, dirs: &[&PathBuf]) -> Result<Store> {
                 first.display(),
                 dir.display()
             ))
-            .hint("name every shard once; `--shard I/N` with the same N and different I never overlap")
+            .hint(
+                "name every shard once; `--shard I/N` with the same N and different I never \
+            overlap",
+            )
         })?;
     }
     let missing: Vec<u64> = (0..whole.settings.trials).filter(|t| !whole.raw.has(*t)).collect();
@@ -79,7 +82,10 @@ fn join(figure: &dyn Figure, dirs: &[&PathBuf]) -> Result<Store> {
             whole.settings.trials,
             ranges(&missing)
         ))
-        .hint("shard I of N holds the trials t with t mod N = I - 1; compute what is missing, then merge"));
+        .hint(
+            "shard I of N holds the trials t with t mod N = I - 1; compute what is missing, then \
+        merge",
+        ));
     }
     Ok(whole)
 }

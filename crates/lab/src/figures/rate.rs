@@ -120,10 +120,14 @@ impl Figure for Rate {
         };
         let last = ROUNDS[ROUNDS.len() - 1];
         let caption = format!(
-            "**Rate.** D-ZOA on the paper's example at ε = {EPSILON} a round, δ = {} (nominal). (a) Error of the average of \
-             rounds 1 to M and of the last iterate. (b) Centralised objective at each agent's average, above the optimum, \
-             mean over the agents, with Theorem 3's bound for the noise of Theorem 1 (largest σₖ), which the run does not \
-             have. {}{} At M = {last}: gap {}, bound {}, its noise floor {}; error of the average {}, of the last iterate {}.",
+            "**Rate.** D-ZOA on the paper's example at ε = {EPSILON} a round, δ = {} (nominal). \
+             (a) Error of the average of \
+             rounds 1 to M and of the last iterate. (b) Centralised objective at each agent's \
+             average, above the optimum, \
+             mean over the agents, with Theorem 3's bound for the noise of Theorem 1 (largest σₖ), \
+             which the run does not \
+             have. {}{} At M = {last}: gap {}, bound {}, its noise floor {}; error of the average \
+             {}, of the last iterate {}.",
             number(DELTA),
             spread(trials),
             lost(points),
@@ -183,7 +187,8 @@ impl Rows<'_> {
     }
 }
 
-/// Theorem 3's bound and its noise floor at each of [`ROUNDS`], with the largest sigma_k of Theorem 1.
+/// Theorem 3's bound and its noise floor at each of [`ROUNDS`], with the largest sigma_k of Theorem
+/// 1.
 fn theory(draw: &Draw) -> Result<Vec<(f64, f64)>> {
     let rho = dzoa::plan::rules::PAPER_RHO;
     let sigmas = draw.problem.agents.iter().enumerate().map(|(k, samples)| {

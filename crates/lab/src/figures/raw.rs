@@ -98,8 +98,8 @@ impl Raw {
         Ok(())
     }
 
-    /// Mean and spread at every place, in the order of the first trial's measurements. Places are joined by
-    /// their position in a trial, and several in one trial (one per agent) by their key.
+    /// Mean and spread at every place, in the order of the first trial's measurements. Places are
+    /// joined by their position in a trial, and several in one trial (one per agent) by their key.
     pub fn points(&self) -> Vec<Point> {
         let mut keys: Vec<&Key> = Vec::new();
         let mut places: Vec<usize> = Vec::new();

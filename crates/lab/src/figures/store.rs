@@ -72,7 +72,10 @@ impl Store {
                 "--out {}: holds {name} with seed {seed} and {trials} trials of version {version}",
                 out.display()
             ))
-            .hint("choose another directory; with the same seed and at least as many trials it would go on"));
+            .hint(
+                "choose another directory; with the same seed and at least as many trials it \
+            would go on",
+            ));
         }
         let settings = Settings { trials, ..found.settings };
         Ok(Self { settings, ..found })

@@ -60,7 +60,8 @@ pub struct Wanted {
     pub shard: Option<Shard>,
 }
 
-/// Computes every trial that is wanted and not there. What was done before a Ctrl-C or a failure is kept.
+/// Computes every trial that is wanted and not there. What was done before a Ctrl-C or a failure is
+/// kept.
 pub fn run(
     figures: &[Box<dyn Figure>],
     stores: &mut [Store],

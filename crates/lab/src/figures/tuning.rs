@@ -1,5 +1,5 @@
-//! The paper's benchmark DP-ADMM, tuned as the paper says it was: for the error at the last round, by a grid that
-//! is declared here, on draws that no figure shows.
+//! The paper's benchmark DP-ADMM, tuned as the paper says it was: for the error at the last round,
+//! by a grid that is declared here, on draws that no figure shows.
 
 use super::captions::number;
 use super::paper::{Draw, Pair, ROUNDS};
@@ -103,7 +103,8 @@ pub fn csv(tuned: &[Tuned]) -> String {
 /// For captions.
 pub fn describe(tuned: &[Tuned], name: &str) -> String {
     let mut text = format!(
-        "DP-ADMM is tuned for each (ε, δ) for its error at round {ROUNDS}, over {} settings (ρ from {} to {}, steps \
+        "DP-ADMM is tuned for each (ε, δ) for its error at round {ROUNDS}, over {} settings (ρ \
+         from {} to {}, steps \
          a k⁻ᵖ with a from {} to {} and p in 0, ½, 1) on {TRIALS} other draws",
         RHO.len() * A.len() * P.len(),
         RHO[0],

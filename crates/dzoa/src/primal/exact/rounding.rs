@@ -62,8 +62,8 @@ impl Scales {
         gamma(self.features + 4) * fitted + 16.0 * U * (1.0 + fitted + self.target)
     }
 
-    /// How far a computed `x_i'b` can be off where twice the digits were added up; the rounding of the
-    /// result is not in it.
+    /// How far a computed `x_i'b` can be off where twice the digits were added up; the rounding of
+    /// the result is not in it.
     pub(super) fn careful_prediction(&self, norm: f64) -> f64 {
         8.0 * (self.features + 4) as f64 * U * U * self.row * norm
     }

@@ -7,8 +7,9 @@
 //! the log-likelihood ratio. An attacker who takes the noise for round misses what lies along the
 //! short axes of V.
 //!
-//! After several queries later means depend on earlier noise, which nobody sees: there the covariance
-//! is carried from step to step as if the data term were flat. Any score proves what it finds.
+//! After several queries later means depend on earlier noise, which nobody sees: there the
+//! covariance is carried from step to step as if the data term were flat. Any score proves what it
+//! finds.
 
 use super::Scalar;
 use crate::primal::{Lagrangian, RoundContext, Workspace};
