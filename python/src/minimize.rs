@@ -2,6 +2,7 @@
 
 use crate::ObjectiveError;
 use crate::fit::sensitivities;
+use crate::named::named;
 use crate::network::Network;
 use crate::oracle::{FirstError, PyOracle, count_samples};
 use crate::run::{Listener, Stop, interruptible, streams};
@@ -14,8 +15,9 @@ use dzoa::plan::{
     Reported, RunSpec,
 };
 use dzoa::prelude::ZerothOrder;
-use dzoa::problem::regularizer::Regularizer;
+use dzoa::problem::regularizer::{REGULARIZERS, Regularizer};
 use dzoa::problem::{BlackBox, Failure, Limits};
+use dzoa::registry::{Options as Numbers, Registry};
 use dzoa::run::evaluate::mean;
 use dzoa::run::{Observer, RoundView, ValueRecorder};
 use numpy::{PyArray1, PyArray2};
@@ -135,19 +137,11 @@ fn unsuited(name: &str, refused: &Refused) -> String {
     }
 }
 
-/// R by its name.
+/// R by its name, of those that need no groups of columns.
 pub fn regularizer(name: &str, l1_ratio: f64) -> PyResult<Regularizer> {
-    Ok(match name {
-        "none" => Regularizer::None,
-        "l1" => Regularizer::L1,
-        "l2" => Regularizer::L2,
-        "elastic-net" => Regularizer::ElasticNet { l1_ratio },
-        other => {
-            return Err(PyValueError::new_err(format!(
-                "regularizer: unknown `{other}`; hint: none, l1, l2, elastic-net"
-            )));
-        }
-    })
+    let known = Registry::new(REGULARIZERS)
+        .filter(|entry| !(entry.build)(&Numbers::default()).is_grouped());
+    named("regularizer", &known, name, |key| (key == "l1_ratio").then_some(l1_ratio))
 }
 
 /// Minimises the sum of the objectives. Returns a dictionary for `dzoa.Result`.

@@ -7,6 +7,8 @@
 //! the queries, and an attacker who knows the state can compute what a query would have given under
 //! other rows. [`crate::run::Lockstep`] runs one.
 //!
+//! To add an algorithm, write a file like `dp_gd.rs` with its `ENTRY`, and add that to [`ENTRIES`].
+//! Config, errors, comparison, audit and the tables of the documentation read the rows.
 //! docs/algorithms/ has the update equations, the sources and the proofs.
 
 mod consensus;
@@ -35,13 +37,37 @@ pub use projected_gradient::{ProjectedGradient, ProjectedGradientSettings};
 pub use ps_admm::{PsAdmm, PsAdmmSettings};
 pub use pvp::{Pvp, PvpSettings};
 pub use r_admm::{RAdmm, RAdmmSettings};
-pub use registry::{ENTRIES, Entry, Making, OptionError, OptionKey, Options, Range, entry, names};
+pub use registry::{Entry, Making, OptionError, OptionKey, Options, Range};
 
 use crate::guarantee::{NoGuarantee, Target};
 use crate::primal::{Exact, InnerFailure};
 use crate::problem::{EmpiricalRisk, LocalObjective, Problem};
 use dzoa_privacy::{Event, NoiseKey, Receipt, Release};
 use thiserror::Error;
+
+/// All of them, in the order of the documentation.
+pub const ENTRIES: &[Entry] = &[
+    dp_admm::ENTRY,
+    pvp::ENTRY,
+    dvp::ENTRY,
+    p_admm::ENTRY,
+    m_admm::ENTRY,
+    r_admm::ENTRY,
+    ps_admm::ENTRY,
+    projected_gradient::ENTRY,
+    objective_perturbation::ENTRY,
+    dp_gd::ENTRY,
+];
+
+/// The names users type.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    ENTRIES.iter().map(|entry| entry.name)
+}
+
+/// The row of this name.
+pub fn entry(name: &str) -> Option<&'static Entry> {
+    ENTRIES.iter().find(|entry| entry.name == name)
+}
 
 /// What one agent does in one round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
