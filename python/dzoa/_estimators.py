@@ -39,8 +39,8 @@ class _DistributedLinearModel(BaseEstimator):
     def _penalty(self, rows: int, agents: int, target_scale: float, row_norm: float) -> tuple[str, float]:
         raise NotImplementedError
 
-    def _huber_delta(self, target_scale: float) -> float:
-        return 1.0
+    def _loss_parameters(self, target_scale: float) -> dict[str, float]:
+        return {}
 
     def _fit(self, X: np.ndarray, y: np.ndarray, target: tuple[float, float], agents: Any, leaks: list[str]) -> None:
         """Fits ``(y - middle)/scale`` on scaled columns; sets everything but ``coef_`` and ``intercept_``."""
@@ -60,7 +60,7 @@ class _DistributedLinearModel(BaseEstimator):
         regularizer, eta = self._penalty(rows, len(parts), target_scale, row_norm)
         options = {
             "loss": self._loss,
-            "huber_delta": self._huber_delta(target_scale),
+            "loss_parameters": self._loss_parameters(target_scale),
             "regularizer": regularizer,
             "l1_ratio": 0.5,
             "eta": eta,
@@ -500,10 +500,10 @@ class HuberRegressor(_Regressor):
         self.random_state = random_state
         self.threads = threads
 
-    def _huber_delta(self, target_scale: float) -> float:
+    def _loss_parameters(self, target_scale: float) -> dict[str, float]:
         if self.huber_delta is None:
-            return 0.1
-        return _check.number("huber_delta", self.huber_delta) / target_scale
+            return {"huber_delta": 0.1}
+        return {"huber_delta": _check.number("huber_delta", self.huber_delta) / target_scale}
 
     def _penalty(self, rows: int, agents: int, target_scale: float, row_norm: float) -> tuple[str, float]:
         alpha = _check.number("alpha", self.alpha, strict=False)

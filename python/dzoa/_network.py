@@ -12,9 +12,7 @@ def describe(graph: Any, names: Sequence[str] | None, agents: int) -> dict[str, 
         "names": list(names) if names is not None else [str(k + 1) for k in range(agents)],
         "edges": None,
         "topology": None,
-        "p": None,
-        "k": None,
-        "radius": None,
+        "parameters": {},
     }
     if graph is None:
         graph = "ring"
@@ -22,10 +20,8 @@ def describe(graph: Any, names: Sequence[str] | None, agents: int) -> dict[str, 
         described["topology"] = graph
         return described
     if isinstance(graph, dict) and "topology" in graph:
-        unknown = set(graph) - {"topology", "p", "k", "radius"}
-        if unknown:
-            raise ValueError(f"graph: unknown key `{sorted(unknown)[0]}`; hint: topology, p, k, radius")
-        described.update(graph)
+        described["topology"] = graph["topology"]
+        described["parameters"] = {key: value for key, value in graph.items() if key != "topology" and value is not None}
         return described
     if hasattr(graph, "nodes") and hasattr(graph, "edges"):
         if hasattr(graph, "is_directed") and graph.is_directed():

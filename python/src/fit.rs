@@ -1,18 +1,22 @@
 //! The estimators' work: built-in losses on rows that Python has scaled.
 
+use crate::named::named;
 use crate::network::Network;
 use crate::regularizer::regularizer;
 use crate::run::{Listener, Stop, interruptible, streams};
 use crate::statement::{of_agents, sensitivities};
 use dzoa::plan::{Algorithm, Auto, Data, Keys, Mechanism, Plan, Refused, RunSpec};
 use dzoa::prelude::*;
+use dzoa::problem::loss::LOSSES;
 use dzoa::problem::partition::Partition;
+use dzoa::registry::Registry;
 use dzoa::run::EarlyStop;
 use dzoa::streams::Purpose;
 use numpy::{PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// What Python hands over; every value was checked there.
@@ -20,7 +24,7 @@ use std::sync::Arc;
 #[pyo3(from_item_all)]
 pub struct Options {
     loss: String,
-    huber_delta: f64,
+    loss_parameters: HashMap<String, f64>,
     regularizer: String,
     l1_ratio: f64,
     eta: f64,
@@ -41,12 +45,8 @@ pub struct Options {
 
 impl Options {
     fn loss(&self) -> PyResult<Arc<dyn Loss>> {
-        Ok(match self.loss.as_str() {
-            "squared" => Arc::new(Squared),
-            "huber" => Arc::new(Huber { delta: self.huber_delta }),
-            "logistic" => Arc::new(Logistic),
-            "hinge" => Arc::new(Hinge),
-            other => return Err(PyValueError::new_err(format!("loss: unknown `{other}`"))),
+        named("loss", &Registry::new(LOSSES), &self.loss, |key| {
+            self.loss_parameters.get(key).copied()
         })
     }
 }

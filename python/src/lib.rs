@@ -4,6 +4,7 @@
 
 mod fit;
 mod minimize;
+mod named;
 mod network;
 mod oracle;
 mod privacy;

@@ -1,10 +1,12 @@
 //! Who talks to whom, from what Python gives.
 
 use crate::run::streams;
-use dzoa::network::{Graph, GraphError, Topology};
+use dzoa::network::{Graph, GraphError, TOPOLOGIES, Topology};
+use dzoa::registry::Registry;
 use dzoa::streams::{Purpose, Streams};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use std::collections::BTreeMap;
 
 /// A network as Python describes it: edges between names, or the name of a shape with its
 /// parameters.
@@ -14,14 +16,13 @@ pub struct Network {
     names: Vec<String>,
     edges: Option<Vec<(String, String)>>,
     topology: Option<String>,
-    p: Option<f64>,
-    k: Option<usize>,
-    radius: Option<f64>,
+    parameters: BTreeMap<String, f64>,
 }
 
 impl Network {
     /// The graph; `root` draws the random shapes, as `dzoa run` does.
     pub fn graph(self, root: &Streams) -> PyResult<Graph> {
+        self.check_keys()?;
         let built = match (&self.edges, self.topology.as_deref()) {
             (Some(edges), _) => Graph::from_names(self.names, edges),
             // One agent has nobody to talk to, and two have one edge, whatever the shape.
@@ -30,35 +31,38 @@ impl Network {
                 Graph::from_edges(self.names, edges)
             }
             (None, name) => {
-                let topology = shape(name.unwrap_or("ring"), self.p, self.k, self.radius)?;
+                let topology = shape(name.unwrap_or("ring"), &self.parameters)?;
                 let mut rng = root.rng(Purpose::Layout, "graph", 0);
                 Graph::generate(topology, self.names, &mut rng)
             }
         };
         built.map_err(refused)
     }
+
+    fn check_keys(&self) -> PyResult<()> {
+        let known = Registry::new(TOPOLOGIES).parameters();
+        let keys: Vec<&str> = known.iter().map(|parameter| parameter.key).collect();
+        match self.parameters.keys().find(|key| !keys.contains(&key.as_str())) {
+            None => Ok(()),
+            Some(unknown) => Err(PyValueError::new_err(format!(
+                "graph: unknown key `{unknown}`; hint: topology, {}",
+                keys.join(", ")
+            ))),
+        }
+    }
 }
 
-fn shape(name: &str, p: Option<f64>, k: Option<usize>, radius: Option<f64>) -> PyResult<Topology> {
-    let p = p.unwrap_or(0.5);
-    Ok(match name {
-        "paper" => Topology::Paper,
-        "ring" => Topology::Ring,
-        "path" => Topology::Path,
-        "star" => Topology::Star,
-        "complete" => Topology::Complete,
-        "grid" => Topology::Grid,
-        "erdos-renyi" => Topology::ErdosRenyi { p },
-        "small-world" => Topology::SmallWorld { k: k.unwrap_or(2), p },
-        "geometric" => Topology::Geometric { radius: radius.unwrap_or(0.5) },
-        other => {
-            return Err(PyValueError::new_err(format!(
-                "graph: unknown topology `{other}`; hint: paper, ring, path, star, complete, \
-                 grid, erdos-renyi, \
-                 small-world, geometric, a list of edges, or a networkx graph"
-            )));
-        }
-    })
+fn shape(name: &str, given: &BTreeMap<String, f64>) -> PyResult<Topology> {
+    let known = Registry::new(TOPOLOGIES);
+    let Some(entry) = known.entry(name) else {
+        return Err(PyValueError::new_err(format!(
+            "graph: unknown topology `{name}`; hint: {}, a list of edges, or a networkx graph",
+            known.names().join(", ")
+        )));
+    };
+    entry
+        .from_numbers(|key| given.get(key).copied())
+        .map_err(|error| PyValueError::new_err(format!("graph: {error}")))
 }
 
 fn refused(error: GraphError) -> PyErr {

@@ -1,20 +1,13 @@
 //! R by its name.
 
-use dzoa::problem::regularizer::Regularizer;
-use pyo3::exceptions::PyValueError;
+use crate::named::named;
+use dzoa::problem::regularizer::{REGULARIZERS, Regularizer};
+use dzoa::registry::{Options, Registry};
 use pyo3::prelude::*;
 
-/// The regularizer that Python names.
+/// R by its name, of those that need no groups of columns.
 pub fn regularizer(name: &str, l1_ratio: f64) -> PyResult<Regularizer> {
-    Ok(match name {
-        "none" => Regularizer::None,
-        "l1" => Regularizer::L1,
-        "l2" => Regularizer::L2,
-        "elastic-net" => Regularizer::ElasticNet { l1_ratio },
-        other => {
-            return Err(PyValueError::new_err(format!(
-                "regularizer: unknown `{other}`; hint: none, l1, l2, elastic-net"
-            )));
-        }
-    })
+    let known = Registry::new(REGULARIZERS)
+        .filter(|entry| !(entry.build)(&Options::default()).is_grouped());
+    named("regularizer", &known, name, |key| (key == "l1_ratio").then_some(l1_ratio))
 }

@@ -4,7 +4,9 @@ mod figures;
 
 pub use figures::{MergeArgs, ReproduceArgs};
 
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use dzoa::network::TOPOLOGIES;
 use std::path::PathBuf;
 
 /// Sparse models from private rows, without a coordinator.
@@ -566,8 +568,8 @@ pub struct PlanArgs {
     #[arg(long, value_parser = count)]
     pub features: usize,
     /// The network
-    #[arg(long, value_enum, default_value_t = PlanTopology::Ring)]
-    pub topology: PlanTopology,
+    #[arg(long, default_value = "ring", value_parser = plain_topologies())]
+    pub topology: String,
     /// Bound on the gradient of one sample's loss
     #[arg(long, default_value_t = 1.0, value_parser = positive)]
     pub c1: f64,
@@ -583,14 +585,9 @@ pub struct PlanArgs {
 }
 
 /// Networks that need no further numbers.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-#[allow(missing_docs)]
-pub enum PlanTopology {
-    Ring,
-    Path,
-    Star,
-    Complete,
-    Grid,
+fn plain_topologies() -> PossibleValuesParser {
+    let plain = TOPOLOGIES.iter().filter(|entry| entry.parameters.is_empty());
+    plain.map(|entry| PossibleValue::new(entry.name).help(entry.about)).collect::<Vec<_>>().into()
 }
 
 fn number(text: &str, valid: impl Fn(f64) -> bool, expected: &str) -> Result<f64, String> {

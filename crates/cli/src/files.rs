@@ -59,12 +59,9 @@ pub fn write_files(out: &Path, config: &Config, trials: &[Trial], summary: &Summ
 
 /// model.json: the coefficients in the summary, and how rows become their columns.
 pub fn model(config: &Config, summary: &Summary) -> Model {
-    let given = |path: &str| config.given.pointer(path).and_then(serde_json::Value::as_f64);
     Model {
-        huber_delta: given("/problem/huber_delta"),
-        quantile: given("/problem/quantile"),
         intercept: config.problem.intercept,
         schema: config.schema.as_ref().map(Schema::to_json),
-        ..Model::new(summary)
+        ..Model::new(summary).with_loss(&*config.problem.loss)
     }
 }

@@ -1,7 +1,6 @@
 //! The one public file of a network: a config whose agents have addresses.
 
 use crate::config::Config;
-use dzoa::network::Topology;
 use dzoa_node::certs::{Authority, CertError};
 use dzoa_node::transport::{Place, host};
 use dzoa_table::{DataSource, Error, Result, Shape, shown};
@@ -76,14 +75,7 @@ impl NetworkFile {
             )
             .hint("give every agent a file of its own with --data"));
         }
-        let random = matches!(
-            network.shape,
-            Shape::Topology(
-                Topology::ErdosRenyi { .. }
-                    | Topology::SmallWorld { .. }
-                    | Topology::Geometric { .. }
-            )
-        );
+        let random = matches!(network.shape, Shape::Topology(topology) if topology.is_random());
         if random && run.seed.is_none() {
             return Err(Error::input(
                 "`network.topology` is random, but the agents must agree on it",

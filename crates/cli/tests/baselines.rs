@@ -28,19 +28,10 @@ delta = 1e-5
 seed = 3
 "#;
 
-const ALL: [&str; 11] = [
-    "admm",
-    "dp-admm",
-    "pvp",
-    "dvp",
-    "p-admm",
-    "m-admm",
-    "r-admm",
-    "ps-admm",
-    "projected-gradient",
-    "objective-perturbation",
-    "dp-gd",
-];
+/// Every algorithm with an exact step: ADMM, and those of the registry.
+fn all() -> Vec<&'static str> {
+    std::iter::once("admm").chain(dzoa::baselines::names()).collect()
+}
 
 fn config(dir: &Path) {
     std::fs::write(dir.join("smooth.toml"), SMOOTH).unwrap();
@@ -50,7 +41,7 @@ fn config(dir: &Path) {
 fn every_algorithm_runs_with_trace_ledger_and_report() {
     let dir = tempdir().unwrap();
     config(dir.path());
-    for name in ALL {
+    for name in all() {
         let set = format!("algorithm.name={name}");
         let summary =
             json(dir.path(), &["run", "smooth.toml", "--json", "--set", &set, "--out", name]);
@@ -76,7 +67,7 @@ fn a_ledger_is_kept_for_every_algorithm() {
     config(dir.path());
     let unseeded = SMOOTH.replace("seed = 3", "threads = 1");
     std::fs::write(dir.path().join("unseeded.toml"), unseeded).unwrap();
-    for name in ALL {
+    for name in all() {
         let set = format!("algorithm.name={name}");
         let ledger = format!("{name}-ledger");
         let args = ["run", "unseeded.toml", "--json", "--set", &set, "--out", name];
@@ -107,7 +98,7 @@ fn a_ledger_is_kept_for_every_algorithm() {
 fn every_claim_survives_the_audit_at_two_budgets_and_weak_noise_does_not() {
     let dir = tempdir().unwrap();
     config(dir.path());
-    for name in ALL {
+    for name in all() {
         for epsilon in ["0.5", "3"] {
             let sets =
                 [format!("algorithm.name={name}"), format!("privacy.total_epsilon={epsilon}")];

@@ -49,6 +49,7 @@ pub mod plan;
 pub mod primal;
 pub mod problem;
 pub mod reference;
+pub mod registry;
 pub mod run;
 mod status;
 pub mod streams;

@@ -1,5 +1,7 @@
 //! The inner loop asks for no memory once its buffers are there.
 
+mod common;
+
 use dzoa::admm::{Admm, LocalState};
 use dzoa::prelude::*;
 use dzoa::primal::{Workspace, ZerothOrder};
@@ -10,10 +12,8 @@ use std::sync::Arc;
 
 #[test]
 fn inner_steps_allocate_nothing() {
-    let losses: [Arc<dyn Loss>; 4] =
-        [Arc::new(Squared), Arc::new(Logistic), Arc::new(Hinge), Arc::new(Huber { delta: 1.0 })];
     let streams = Streams::from_seed(1);
-    for loss in losses {
+    for loss in common::losses(0.5) {
         for sparse in [false, true] {
             let data = Synthetic { agents: 1, samples: 40, ..Synthetic::default() };
             let drawn = data.draw(loss.targets(), &mut streams.rng(Purpose::Data, "", 0));

@@ -1,6 +1,8 @@
 //! What an attacker can make of releases: the score of `scalar` sees all of mu that the release
 //! shows, and the density of a perturbed objective's minimiser is right.
 
+mod common;
+
 use dzoa::baselines::{
     Baseline, Derivatives, ObjectivePerturbation, ObjectivePerturbationSettings, Party,
 };
@@ -121,14 +123,7 @@ impl Round {
 /// directions did to them.
 #[test]
 fn the_score_at_the_noiseless_releases_is_half_of_mu_squared() {
-    let kinds = [
-        Regularizer::None,
-        Regularizer::L2,
-        Regularizer::L1,
-        Regularizer::ElasticNet { l1_ratio: 0.3 },
-        Regularizer::GroupL1 { groups: vec![vec![0, 1], vec![2, 3]] },
-    ];
-    for regularizer in kinds {
+    for regularizer in common::regularizers(0.3, &[vec![0, 1], vec![2, 3]]) {
         let mut round = Round::new(regularizer.clone());
         for noise in 0..5 {
             let sigma = 0.01;

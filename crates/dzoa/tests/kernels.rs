@@ -1,6 +1,9 @@
 //! The vectorised paths give what the plain ones give, on every instruction set of this machine,
 //! and with any number of threads.
 
+mod common;
+
+use common::losses;
 use dzoa::kernels::{Level, at};
 use dzoa::prelude::*;
 use dzoa::primal::Lagrangian;
@@ -8,17 +11,6 @@ use dzoa::problem::loss::{Batch, Targets};
 use dzoa::problem::{Directions, EmpiricalRisk, Probe, Scratch};
 use dzoa::streams::Purpose;
 use std::sync::Arc;
-
-fn losses() -> [Arc<dyn Loss>; 6] {
-    [
-        Arc::new(Squared),
-        Arc::new(Absolute),
-        Arc::new(Huber { delta: 0.5 }),
-        Arc::new(Pinball { quantile: 0.3 }),
-        Arc::new(Logistic),
-        Arc::new(Hinge),
-    ]
-}
 
 /// Standard normals.
 fn values(step: u64, count: usize) -> Vec<f64> {
@@ -30,7 +22,7 @@ fn values(step: u64, count: usize) -> Vec<f64> {
 #[test]
 fn differences_of_a_batch_are_those_of_its_samples_on_every_level() {
     let samples = 37;
-    for loss in losses() {
+    for loss in losses(0.4) {
         for count in [1, 7, 8, 9, 16, 20, 30, 40] {
             // From steps that vanish beside the fitted values to some that leave every
             // exponential's range. Shifts that need a whole exponential, short ones, and none.
@@ -123,7 +115,7 @@ fn short_logistic_steps_keep_their_digits_at_every_margin() {
 #[test]
 fn tiles_of_rows_add_up_and_threads_change_no_bit() {
     let (rows, features, count) = (1100, 90, 30);
-    for loss in losses() {
+    for loss in losses(0.4) {
         let drawn = values(4, rows * features);
         let dense = Rows::dense(features, drawn.clone()).unwrap().into_unit_ball();
         // A few values again and again: many rows share sums.
@@ -171,15 +163,8 @@ fn tiles_of_rows_add_up_and_threads_change_no_bit() {
 
 #[test]
 fn the_quotients_of_f_k_are_differences_of_its_values_in_every_shape() {
-    let regularizers = |features: usize| {
-        [
-            Regularizer::L1,
-            Regularizer::L2,
-            Regularizer::ElasticNet { l1_ratio: 0.4 },
-            Regularizer::GroupL1 { groups: vec![vec![0], (1..features - 1).collect()] },
-            Regularizer::None,
-        ]
-    };
+    let regularizers =
+        |features: usize| common::regularizers(0.4, &[vec![0], (1..features - 1).collect()]);
     // Few and many columns and directions: the Gram form as a loop, as a library's product, and not
     // at all (rows = 3).
     for (features, rows) in [(3, 40), (5, 40), (9, 40), (10, 20), (23, 40), (30, 40), (10, 3)] {
@@ -236,7 +221,7 @@ fn the_quotients_of_f_k_are_differences_of_its_values_in_every_shape() {
 
 #[test]
 fn the_sum_of_a_loss_is_that_of_its_values_on_every_level() {
-    for loss in losses() {
+    for loss in losses(0.4) {
         for samples in [0, 1, 8, 37] {
             for scale in [1e-9, 1.0, 30.0, 800.0, f64::INFINITY] {
                 let fitted: Vec<f64> = values(1, samples).iter().map(|z| scale * z).collect();

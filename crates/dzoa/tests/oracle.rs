@@ -2,6 +2,7 @@
 
 use dzoa::prelude::*;
 use dzoa::primal::{Lagrangian, Workspace, gradient};
+use dzoa::problem::loss::LOSSES;
 use dzoa::problem::regularizer::Penalty;
 use dzoa::problem::{Directions, EmpiricalRisk, Probe, Scratch};
 use serde::Deserialize;
@@ -47,14 +48,8 @@ struct InnerLoop {
 }
 
 fn loss(name: &str) -> Arc<dyn Loss> {
-    match name {
-        "squared" => Arc::new(Squared),
-        "absolute" => Arc::new(Absolute),
-        "huber" => Arc::new(Huber::default()),
-        "logistic" => Arc::new(Logistic),
-        "hinge" => Arc::new(Hinge),
-        other => panic!("the oracle has no loss {other}"),
-    }
+    let entry = LOSSES.iter().find(|entry| entry.name == name).expect("a loss of the table");
+    entry.from_numbers(|_| None).unwrap()
 }
 
 fn fill(directions: &mut Directions, nu1: &[Vec<f64>], nu2: &[Vec<f64>]) {

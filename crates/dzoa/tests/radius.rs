@@ -1,6 +1,8 @@
 //! A hostile neighbour cannot make the exact solver end on one data set and not on another: what it
 //! sends lies in a public ball, and within that ball every solve ends with a distance that is true.
 
+mod common;
+
 use dzoa::agent::{Average, Input, LARGEST_NORM, Output as Asked, ProtocolError};
 use dzoa::guarantee::{NoGuarantee, Target, radius};
 use dzoa::plan::OutputQuery;
@@ -22,13 +24,7 @@ const Q: f64 = 0.125;
 const REFERENCE: f64 = 1e-9;
 
 fn losses() -> Vec<Arc<dyn Loss>> {
-    vec![
-        Arc::new(Absolute),
-        Arc::new(Hinge),
-        Arc::new(Huber::default()),
-        Arc::new(Logistic),
-        Arc::new(Pinball { quantile: 0.25 }),
-    ]
+    common::bounded_losses(0.25)
 }
 
 /// Rows that a vector `size (1, -1, 1)` meets at predictions of j/2: its columns cancel but for

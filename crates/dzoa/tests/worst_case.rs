@@ -1,5 +1,7 @@
 //! No claimed sensitivity is smaller than the largest move that an adversary's rows find.
 
+mod common;
+
 use dzoa::baselines::{Baseline, Making, Options, entry};
 use dzoa::guarantee::{NoGuarantee, Target};
 use dzoa::plan::{OutputQuery, ScalarQuery};
@@ -179,15 +181,7 @@ impl Case {
 }
 
 fn cases() -> impl Strategy<Value = Case> {
-    let losses: Vec<Arc<dyn Loss>> = vec![
-        Arc::new(Logistic),
-        Arc::new(Hinge),
-        Arc::new(Huber { delta: 0.5 }),
-        Arc::new(Absolute),
-        Arc::new(Pinball { quantile: 0.8 }),
-        Arc::new(Squared),
-    ];
-    let what = (prop::sample::select(NAMES.to_vec()), prop::sample::select(losses));
+    let what = (prop::sample::select(NAMES.to_vec()), prop::sample::select(common::losses(0.8)));
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     let clip = prop::option::of(prop::sample::select(vec![0.3, 1.0, 5.0]));
     let sizes = (1usize..4, 3usize..16, 1usize..6, prop::option::of(1usize..12));

@@ -2,6 +2,7 @@
 
 use crate::summary::Summary;
 use dzoa::prelude::*;
+use dzoa::problem::loss::Losses;
 use dzoa::run::evaluate::mean;
 use dzoa_table::{Error, Result, Schema, shown};
 use serde::{Deserialize, Serialize};
@@ -22,12 +23,10 @@ pub struct Model {
     pub name: String,
     /// The loss.
     pub loss: String,
-    /// Parameters of the loss.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub huber_delta: Option<f64>,
-    /// Parameters of the loss.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub quantile: Option<f64>,
+    /// Parameters of the loss under the keys that users type; [`Model::loss`] reads those of its
+    /// loss, and ignores other keys of the file.
+    #[serde(flatten)]
+    pub parameters: serde_json::Map<String, serde_json::Value>,
     /// Whether the last coefficient belongs to a constant column.
     pub intercept: bool,
     /// Name and value, in the order of the columns: the mean over the agents.
@@ -70,7 +69,8 @@ pub struct Coefficient {
 
 impl Model {
     /// The mean of the coefficients in the summary, and nothing that was measured on private rows.
-    /// It has no schema and no constant column; who knows better adds them.
+    /// It has no schema, no constant column and no parameters of the loss; who knows better adds
+    /// them.
     pub fn new(summary: &Summary) -> Self {
         let named = summary.columns.iter().zip(mean(&summary.coefficients));
         Self {
@@ -78,8 +78,7 @@ impl Model {
             sharing: "may be shared: a function of what was exchanged".into(),
             name: summary.name.clone(),
             loss: summary.loss.clone(),
-            huber_delta: None,
-            quantile: None,
+            parameters: serde_json::Map::new(),
             intercept: false,
             coefficients: named
                 .map(|(name, value)| Coefficient { name: name.clone(), value })
@@ -124,23 +123,33 @@ impl Model {
         Ok(schema)
     }
 
-    /// The loss it was fitted with.
-    pub fn loss(&self, path: &Path) -> Result<Arc<dyn Loss>> {
-        Ok(match self.loss.as_str() {
-            "squared" => Arc::new(Squared),
-            "absolute" => Arc::new(Absolute),
-            "huber" => Arc::new(Huber { delta: self.huber_delta.unwrap_or(1.0) }),
-            "pinball" => Arc::new(Pinball { quantile: self.quantile.unwrap_or(0.5) }),
-            "logistic" => Arc::new(Logistic),
-            "hinge" => Arc::new(Hinge),
-            other => {
-                return Err(Error::input(format!(
-                    "{}: unknown loss {}",
-                    path.display(),
-                    shown(other)
-                )));
-            }
-        })
+    /// With the loss that it was fitted with.
+    pub fn with_loss(mut self, loss: &dyn Loss) -> Self {
+        self.loss = loss.name().into();
+        self.parameters =
+            loss.parameters().into_iter().map(|(key, value)| (key.into(), value.into())).collect();
+        self
+    }
+
+    /// The loss it was fitted with, if it is one of these.
+    pub fn loss(&self, path: &Path, known: &Losses) -> Result<Arc<dyn Loss>> {
+        let shown_path = path.display();
+        let entry = known.entry(&self.loss).ok_or_else(|| {
+            Error::input(format!("{shown_path}: unknown loss {}", shown(&self.loss)))
+                .hint(format!("this version knows: {}", known.names().join(", ")))
+        })?;
+        // Earlier versions wrote no number where the default was taken.
+        let written = |key: &str| self.parameters.get(key).filter(|value| !value.is_null());
+        let number = |key: &str| written(key).and_then(serde_json::Value::as_f64);
+        let mut keys = entry.parameters.iter().map(|parameter| parameter.key);
+        let problem = match keys.find(|key| written(key).is_some() && number(key).is_none()) {
+            Some(key) => format!("`{key}` must be a number"),
+            None => match entry.from_numbers(number) {
+                Ok(loss) => return Ok(loss),
+                Err(error) => error.to_string(),
+            },
+        };
+        Err(Error::input(format!("{shown_path}: {problem}")))
     }
 
     /// The coefficients alone.
@@ -152,21 +161,85 @@ impl Model {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dzoa::problem::loss::LOSSES;
+    use dzoa::registry::Registry;
+
+    fn losses() -> Losses {
+        Registry::new(LOSSES)
+    }
+
+    /// As it is after it was written and read.
+    fn written(model: &Model) -> Model {
+        serde_json::from_str(&serde_json::to_string(model).unwrap()).unwrap()
+    }
 
     #[test]
-    fn a_model_is_the_mean_of_the_agents_and_knows_its_loss() {
+    fn a_model_is_the_mean_of_the_agents_and_names_its_loss() {
         let summary = Summary {
             loss: "huber".into(),
             columns: vec!["a".into(), "b".into()],
             coefficients: vec![vec![1.0, 2.0], vec![3.0, -2.0]],
             ..Summary::default()
         };
-        let model = Model { huber_delta: Some(0.5), ..Model::new(&summary) };
+        let model = written(&Model::new(&summary).with_loss(&Huber { delta: 0.5 }));
         assert_eq!(model.weights(), [2.0, 0.0]);
         let path = Path::new("model.json");
-        assert_eq!(model.loss(path).unwrap().name(), "huber");
+        let loss = model.loss(path, &losses()).unwrap();
+        // delta |r| - delta^2/2
+        assert_eq!((loss.name(), loss.value(3.0, 1.0)), ("huber", 0.875));
         let error = model.schema(path).unwrap_err().to_string();
         assert!(error.starts_with("model.json: has no schema"), "{error}");
+    }
+
+    #[test]
+    fn every_loss_of_the_table_comes_back_from_a_model_with_its_numbers() {
+        for entry in LOSSES {
+            for number in [None, Some(0.25)] {
+                let loss = entry.from_numbers(|_| number).unwrap();
+                let model = written(&Model::new(&Summary::default()).with_loss(&*loss));
+                let read = model.loss(Path::new("model.json"), &losses()).unwrap();
+                assert_eq!(read.name(), entry.name);
+                assert_eq!(read.parameters(), loss.parameters());
+                assert_eq!(loss.parameters().len(), entry.parameters.len());
+                assert_eq!(read.value(0.3, -1.0), loss.value(0.3, -1.0));
+            }
+        }
+    }
+
+    #[test]
+    fn a_model_of_an_earlier_version_may_leave_a_parameter_out() {
+        // As 0.2.3 wrote it for a config without huber_delta, and with one.
+        let text = |delta: &str| {
+            format!(
+                r#"{{"model": 1, "sharing": "", "name": "", "loss": "huber", {delta}
+                    "intercept": false, "coefficients": [{{"name": "a", "value": 1.0}}],
+                    "schema": null, "privacy": "", "some later key": "x"}}"#
+            )
+        };
+        let loss = |text: &str| {
+            let model: Model = serde_json::from_str(text).unwrap();
+            model.loss(Path::new("m.json"), &losses())
+        };
+        assert_eq!(loss(&text("")).unwrap().parameters(), [("huber_delta", 1.0)]);
+        let given = loss(&text("\"huber_delta\": 2,")).unwrap();
+        assert_eq!(given.parameters(), [("huber_delta", 2.0)]);
+        for (delta, expected) in [
+            (
+                "\"huber_delta\": -1,",
+                "m.json: `huber_delta` must be a finite number above 0, not -1",
+            ),
+            ("\"huber_delta\": \"x\",", "m.json: `huber_delta` must be a number"),
+        ] {
+            let error = loss(&text(delta)).unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_loss_that_nobody_knows_is_refused_by_name() {
+        let summary = Summary { loss: "cubic".into(), ..Summary::default() };
+        let error = Model::new(&summary).loss(Path::new("m.json"), &losses()).unwrap_err();
+        assert!(error.to_string().starts_with("m.json: unknown loss `cubic`"), "{error}");
     }
 
     #[test]

@@ -276,6 +276,8 @@ mod tests {
     use crate::load::tests::written;
     use crate::reader::{Node, Section};
     use crate::shape::ShapeKeys;
+    use dzoa::problem::loss::LOSSES;
+    use dzoa::registry::Registry;
 
     const SCHEMA: &str = r#"
         [schema]
@@ -292,7 +294,7 @@ mod tests {
         let file = Section::root(&node);
         let network = file.section("network")?;
         let spec = InstanceSpec {
-            problem: &ProblemSpec::read(&file.section("problem")?)?,
+            problem: &ProblemSpec::read(&file.section("problem")?, &Registry::new(LOSSES))?,
             data: &DataSource::read(&file.section("data")?, !listed.is_empty())?.0,
             schema: Some(&Schema::read(&file.section("schema")?)?),
             shape: &ShapeKeys::read(&network)?.shape(&network)?,

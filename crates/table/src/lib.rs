@@ -38,7 +38,9 @@ pub use infer::infer_schema;
 pub use instances::{INTERCEPT, InstanceSpec, Instances};
 pub use load::{Counts, Loaded, Request, Task, load};
 pub use problem::{ColumnRef, ProblemSpec};
-pub use reader::{FromNode, Node, Place, Section, Value, only_with, suggestion};
+pub use reader::{
+    FromNode, Named, Node, Place, Section, Value, only_with, read_options, suggestion,
+};
 pub use schema::Schema;
 pub use shape::{Shape, ShapeKeys};
 pub use source::{DataSource, Split};

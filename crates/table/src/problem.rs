@@ -1,8 +1,11 @@
 //! `[problem]`: what is minimised.
 
 use crate::error::{Error, Result, shown};
-use crate::reader::{FromNode, Node, Section, only_with, suggestion};
+use crate::reader::{FromNode, Named, Node, Section, only_with, suggestion};
 use dzoa::prelude::*;
+use dzoa::problem::loss::Losses;
+use dzoa::problem::regularizer::REGULARIZERS;
+use dzoa::registry::{Options, Registry};
 use std::sync::Arc;
 
 /// `[problem]`
@@ -41,13 +44,13 @@ impl FromNode for ColumnRef {
 }
 
 impl ProblemSpec {
-    /// Reads `[problem]` of a run over rows.
-    pub fn read(section: &Section<'_>) -> Result<Self> {
-        let loss = read_loss(section)?;
+    /// Reads `[problem]` of a run over rows, whose loss is one of these.
+    pub fn read(section: &Section<'_>, losses: &Losses) -> Result<Self> {
+        let loss = read_loss(section, losses)?;
         let (regularizer, groups) = read_regularizer(section)?;
         let eta = match section.non_negative("eta")? {
             Some(eta) => eta,
-            None if matches!(regularizer, Regularizer::None) => 0.0,
+            None if regularizer.is_zero() => 0.0,
             None => section.required("eta")?,
         };
         let scale = match section.choice("scale", &["mean", "sum"])? {
@@ -61,9 +64,9 @@ impl ProblemSpec {
 
     /// The regulariser with its groups resolved against the column names.
     pub fn regularizer(&self, names: &[String]) -> Result<Regularizer> {
-        let Regularizer::GroupL1 { .. } = self.regularizer else {
+        if !self.regularizer.is_grouped() {
             return Ok(self.regularizer.clone());
-        };
+        }
         let mut taken = vec![false; names.len()];
         let mut find = |column: &ColumnRef| {
             let (index, label) = match column {
@@ -93,54 +96,36 @@ impl ProblemSpec {
             .iter()
             .map(|group| group.iter().map(&mut find).collect::<Result<Vec<_>>>())
             .collect::<Result<Vec<_>>>()?;
-        Ok(Regularizer::GroupL1 { groups })
+        Ok(self.regularizer.clone().with_groups(groups))
     }
 }
 
-fn read_loss(section: &Section<'_>) -> Result<Arc<dyn Loss>> {
-    let words = ["squared", "absolute", "huber", "pinball", "logistic", "hinge", "external"];
-    let Some(name) = section.choice("loss", &words)? else {
+fn read_loss(section: &Section<'_>, losses: &Losses) -> Result<Arc<dyn Loss>> {
+    let named = Named::read(section, "loss", losses, &["external"])?;
+    if named.name.is_none() {
         return Err(section.required::<String>("loss").expect_err("the key is missing"));
+    }
+    let Some(entry) = named.entry(losses) else {
+        return Err(section
+            .error("loss", "is `external`, which only `dzoa run` can do")
+            .hint("a program has no rows that could be attacked or compared; docs/black-box.md"));
     };
-    let delta = section.positive("huber_delta")?;
-    let quantile =
-        section.number("quantile", |q| q > 0.0 && q < 1.0, "strictly between 0 and 1")?;
-    let loss: Arc<dyn Loss> = match name {
-        "squared" => Arc::new(Squared),
-        "absolute" => Arc::new(Absolute),
-        "huber" => Arc::new(Huber { delta: delta.unwrap_or(1.0) }),
-        "pinball" => Arc::new(Pinball { quantile: quantile.unwrap_or(0.5) }),
-        "logistic" => Arc::new(Logistic),
-        "hinge" => Arc::new(Hinge),
-        _ => {
-            return Err(section.error("loss", "is `external`, which only `dzoa run` can do").hint(
-                "a program has no rows that could be attacked or compared; docs/black-box.md",
-            ));
-        }
-    };
-    only_with(section, "huber_delta", delta.is_some(), "loss = \"huber\"", name == "huber")?;
-    let pinball = name == "pinball";
-    only_with(section, "quantile", quantile.is_some(), "loss = \"pinball\"", pinball)?;
-    Ok(loss)
+    named.check(section, losses)?;
+    Ok((entry.build)(&named.given))
 }
 
-/// The regulariser, and the groups of columns for `group-l1`.
+/// The regulariser, and the groups of columns for one that is over groups.
 fn read_regularizer(section: &Section<'_>) -> Result<(Regularizer, Vec<Vec<ColumnRef>>)> {
-    let words = ["l1", "l2", "elastic-net", "group-l1", "none"];
-    let kind = section.choice("regularizer", &words)?.unwrap_or("l1");
-    let ratio = section.number("l1_ratio", |r| (0.0..=1.0).contains(&r), "between 0 and 1")?;
+    let all = Registry::new(REGULARIZERS);
+    let named = Named::read(section, "regularizer", &all, &[])?;
     let groups: Option<Vec<Vec<ColumnRef>>> = section.optional("groups")?;
-    let elastic = kind == "elastic-net";
-    only_with(section, "l1_ratio", ratio.is_some(), "regularizer = \"elastic-net\"", elastic)?;
-    let grouped = kind == "group-l1";
-    only_with(section, "groups", groups.is_some(), "regularizer = \"group-l1\"", grouped)?;
+    named.check(section, &all)?;
+    let entry = named.entry(&all);
+    let regularizer = entry.map_or(Regularizer::L1, |entry| (entry.build)(&named.given));
+    let over_groups = all.filter(|entry| (entry.build)(&Options::default()).is_grouped()).names();
+    let owner = format!("regularizer = \"{}\"", over_groups.join("\" or \""));
+    let grouped = regularizer.is_grouped();
+    only_with(section, "groups", groups.is_some(), &owner, grouped)?;
     let groups = if grouped { section.required("groups")? } else { Vec::new() };
-    let regularizer = match kind {
-        "l1" => Regularizer::L1,
-        "l2" => Regularizer::L2,
-        "elastic-net" => Regularizer::ElasticNet { l1_ratio: ratio.unwrap_or(0.5) },
-        "group-l1" => Regularizer::GroupL1 { groups: Vec::new() },
-        _ => Regularizer::None,
-    };
     Ok((regularizer, groups))
 }

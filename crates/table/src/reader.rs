@@ -3,8 +3,10 @@
 //! A [`Node`] is a value with the file and line (or the `--set`) it came from. A [`Section`] hands
 //! out the keys of one table and, at the end, knows which keys nobody asked for.
 
+mod named;
 mod section;
 
+pub use named::{Named, read_options};
 pub use section::{FromNode, Section, only_with, suggestion};
 
 use crate::error::{Error, Result, shown};

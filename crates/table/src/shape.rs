@@ -1,8 +1,9 @@
 //! The keys of `[network]` that say who talks to whom, and the graph that they give.
 
 use crate::error::{Error, Result};
-use crate::reader::{Node, Section, only_with};
-use dzoa::network::{Graph, GraphError, Topology};
+use crate::reader::{Named, Node, Section};
+use dzoa::network::{Graph, GraphError, TOPOLOGIES, Topology, TopologyEntry};
+use dzoa::registry::Registry;
 use dzoa::streams::{Purpose, Streams};
 
 /// Who talks to whom.
@@ -18,76 +19,42 @@ pub enum Shape {
 /// unknown key is named first, and checked after it.
 #[derive(Debug)]
 pub struct ShapeKeys {
-    topology: Option<&'static str>,
+    known: Registry<Topology>,
+    topology: Named,
     edges: Option<Vec<Vec<String>>>,
-    p: Option<f64>,
-    k: Option<usize>,
-    radius: Option<f64>,
 }
 
 impl ShapeKeys {
     /// Reads the keys of `[network]`.
     pub fn read(section: &Section<'_>) -> Result<Self> {
-        let words = [
-            "paper",
-            "ring",
-            "path",
-            "star",
-            "complete",
-            "grid",
-            "erdos-renyi",
-            "small-world",
-            "geometric",
-            "edges",
-        ];
-        Ok(Self {
-            topology: section.choice("topology", &words)?,
-            edges: section.optional("edges")?,
-            p: section.number("p", |p| (0.0..=1.0).contains(&p), "between 0 and 1")?,
-            k: section.count("k")?,
-            radius: section.positive("radius")?,
-        })
+        let known = Registry::new(TOPOLOGIES);
+        let topology = Named::read(section, "topology", &known, &["edges"])?;
+        Ok(Self { known, topology, edges: section.optional("edges")? })
     }
 
     /// The shape, if the keys go together.
     pub fn shape(self, section: &Section<'_>) -> Result<Shape> {
-        let Self { topology, ref edges, p, k, radius } = self;
-        let random = matches!(topology, Some("erdos-renyi" | "small-world"));
-        only_with(section, "p", p.is_some(), "an erdos-renyi or small-world topology", random)?;
-        let small = topology == Some("small-world");
-        only_with(section, "k", k.is_some(), "topology = \"small-world\"", small)?;
-        let geometric = topology == Some("geometric");
-        only_with(section, "radius", radius.is_some(), "topology = \"geometric\"", geometric)?;
-        match (topology, edges) {
-            (None | Some("edges"), Some(edges)) => Ok(Shape::Edges(pairs(section, edges)?)),
+        self.topology.check(section, &self.known)?;
+        match (self.topology.entry(&self.known), &self.edges) {
+            (None, Some(edges)) => Ok(Shape::Edges(pairs(section, edges)?)),
             (Some(_), Some(_)) => Err(section
                 .error("edges", "is given beside another topology")
                 .hint("remove `topology`: edges imply it")),
-            (Some("edges"), None) => Err(missing(section, "edges")),
+            (None, None) if self.topology.name.is_some() => Err(missing(section, "edges")),
             (None, None) => Err(section
                 .error("topology", "is missing, and so is `network.edges`")
                 .hint("for example topology = \"ring\", or edges = [[\"a\", \"b\"], ...]")),
-            (Some(word), None) => Ok(Shape::Topology(self.topology(section, word)?)),
+            (Some(entry), None) => Ok(Shape::Topology(self.topology(section, entry)?)),
         }
     }
 
-    fn topology(&self, section: &Section<'_>, word: &str) -> Result<Topology> {
-        let p = || self.p.ok_or_else(|| missing(section, "p"));
-        Ok(match word {
-            "paper" => Topology::Paper,
-            "ring" => Topology::Ring,
-            "path" => Topology::Path,
-            "star" => Topology::Star,
-            "complete" => Topology::Complete,
-            "grid" => Topology::Grid,
-            "erdos-renyi" => Topology::ErdosRenyi { p: p()? },
-            "small-world" => {
-                Topology::SmallWorld { k: self.k.ok_or_else(|| missing(section, "k"))?, p: p()? }
-            }
-            _ => Topology::Geometric {
-                radius: self.radius.ok_or_else(|| missing(section, "radius"))?,
-            },
-        })
+    /// All parameters must be given: who reads the config should see what the network is.
+    fn topology(&self, section: &Section<'_>, entry: &TopologyEntry) -> Result<Topology> {
+        let given = &self.topology.given;
+        match entry.parameters.iter().find(|parameter| given.get(parameter.key).is_none()) {
+            Some(parameter) => Err(missing(section, parameter.key)),
+            None => Ok((entry.build)(given)),
+        }
     }
 }
 
@@ -156,6 +123,19 @@ mod tests {
         let edges = graph(r#"edges = [["a", "b"], ["c", "b"]]"#).unwrap();
         assert_eq!(edges.edges().collect::<Vec<_>>(), [(0, 1), (1, 2)]);
         assert_eq!(graph(r#"topology = "ring""#).unwrap().edges().count(), 3);
+    }
+
+    #[test]
+    fn every_topology_of_the_table_can_be_written_in_a_config() {
+        for entry in TOPOLOGIES {
+            let numbers = entry.parameters.iter().map(|p| format!("{} = {}", p.key, p.default));
+            let numbers: Vec<String> = numbers.collect();
+            let text = format!("topology = \"{}\"\n{}", entry.name, numbers.join("\n"));
+            let names = ["a", "b", "c", "d", "e"].map(String::from).into();
+            let graph = shape(&text).unwrap().graph(names, &Streams::from_seed(1)).unwrap();
+            // Every agent is reached: `Graph` refuses any other.
+            assert!(graph.edges().count() >= 4, "{text}");
+        }
     }
 
     #[test]

@@ -3,7 +3,9 @@
 use crate::args::ModelArgs;
 use crate::terminal;
 use dzoa::problem::data::Samples;
-use dzoa::problem::loss::{Loss, Targets};
+use dzoa::problem::loss::{LOSSES, Loss};
+use dzoa::registry::Registry;
+use dzoa::run::evaluate::{Fit, Prediction};
 use dzoa_report::Model;
 use dzoa_table::{Request, Result, Task, load};
 use serde::Serialize;
@@ -20,7 +22,7 @@ struct Fitted {
 fn fitted(args: &ModelArgs, task: Task) -> Result<Fitted> {
     let model = Model::read(&args.model)?;
     let schema = model.schema(&args.model)?;
-    let loss = model.loss(&args.model)?;
+    let loss = model.loss(&args.model, &Registry::new(LOSSES))?;
     let request = Request {
         schema: &schema,
         targets: loss.targets(),
@@ -42,20 +44,18 @@ fn fitted(args: &ModelArgs, task: Task) -> Result<Fitted> {
 /// One line per kept row: the prediction, and for classifiers the score behind it.
 pub fn predict(args: &ModelArgs) -> Result<()> {
     let Fitted { loss, scores, .. } = fitted(args, Task::Predict)?;
-    let mut csv = String::from(match (loss.targets(), loss.name()) {
-        (Targets::Real, _) => "row,prediction\n",
-        (Targets::Signs, "logistic") => "row,prediction,score,probability\n",
-        (Targets::Signs, _) => "row,prediction,score\n",
-    });
+    let columns = Prediction::new(&*loss, 0.0);
+    let mut csv = String::from("row,prediction");
+    csv.push_str(columns.score.map_or("", |_| ",score"));
+    csv.push_str(columns.probability.map_or("", |_| ",probability"));
+    csv.push('\n');
     for (row, score) in scores.iter().enumerate() {
-        let label = if *score > 0.0 { 1 } else { -1 };
-        let _ = match (loss.targets(), loss.name()) {
-            (Targets::Real, _) => writeln!(csv, "{},{score}", row + 1),
-            (Targets::Signs, "logistic") => {
-                writeln!(csv, "{},{label},{score},{}", row + 1, 1.0 / (1.0 + (-score).exp()))
-            }
-            (Targets::Signs, _) => writeln!(csv, "{},{label},{score}", row + 1),
-        };
+        let Prediction { value, score, probability } = Prediction::new(&*loss, *score);
+        let _ = write!(csv, "{},{value}", row + 1);
+        for number in [score, probability].into_iter().flatten() {
+            let _ = write!(csv, ",{number}");
+        }
+        csv.push('\n');
     }
     terminal::print(&csv)
 }
@@ -75,21 +75,7 @@ struct Evaluation {
 pub fn evaluate(args: &ModelArgs, json: bool) -> Result<()> {
     let Fitted { loss, samples, scores } = fitted(args, Task::Evaluate)?;
     let rows = samples.count();
-    let pairs = || scores.iter().zip(&samples.targets);
-    let average = pairs().map(|(z, y)| loss.value(*z, *y)).sum::<f64>() / rows as f64;
-    let (accuracy, r2) = match loss.targets() {
-        Targets::Signs => {
-            // A score of zero predicts -1, as `predict` prints it.
-            let right = pairs().filter(|(z, y)| (**z > 0.0) == (**y > 0.0)).count();
-            (Some(right as f64 / rows as f64), None)
-        }
-        Targets::Real => {
-            let centre = samples.targets.iter().sum::<f64>() / rows as f64;
-            let total: f64 = samples.targets.iter().map(|y| (y - centre).powi(2)).sum();
-            let rest: f64 = pairs().map(|(z, y)| (z - y).powi(2)).sum();
-            (None, (total > 0.0).then(|| 1.0 - rest / total))
-        }
-    };
+    let Fit { loss: average, accuracy, r2 } = Fit::new(&*loss, &scores, &samples.targets);
     let evaluation = Evaluation { rows, loss: average, accuracy, r2 };
     if json {
         return terminal::print_json(&evaluation);

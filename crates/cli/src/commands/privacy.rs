@@ -1,12 +1,13 @@
 //! `dzoa privacy ...`: the calculators.
 
 use crate::args::{
-    AlphaArgs, Calculator, ComposeArgs, EpsilonArgs, Lemma3Args, PlanArgs, PlanTopology, SigmaArgs,
+    AlphaArgs, Calculator, ComposeArgs, EpsilonArgs, Lemma3Args, PlanArgs, SigmaArgs,
 };
 use crate::terminal;
-use dzoa::network::{Graph, Topology};
+use dzoa::network::{Graph, TOPOLOGIES};
 use dzoa::privacy::calibrate::{self, Corollary1};
 use dzoa::privacy::gaussian;
+use dzoa::registry::{Options, Registry};
 use dzoa::streams::{Purpose, Streams};
 use dzoa::theory::{Theorem3, Theorem3Inputs, theorem3_bound};
 use dzoa_table::{Error, Result};
@@ -181,13 +182,11 @@ fn plan(args: &PlanArgs) -> Result<()> {
 }
 
 fn planned_graph(args: &PlanArgs) -> Result<Graph> {
-    let topology = match args.topology {
-        PlanTopology::Ring => Topology::Ring,
-        PlanTopology::Path => Topology::Path,
-        PlanTopology::Star => Topology::Star,
-        PlanTopology::Complete => Topology::Complete,
-        PlanTopology::Grid => Topology::Grid,
-    };
+    let known = Registry::new(TOPOLOGIES);
+    let topology = known
+        .entry(&args.topology)
+        .map(|entry| (entry.build)(&Options::default()))
+        .ok_or_else(|| Error::input(format!("--topology {}: is unknown", args.topology)))?;
     if args.agents > 2000 {
         return Err(Error::input(format!(
             "--agents {}: the eigenvalues of Theorem 3 are computed for at most 2000",

@@ -1,7 +1,7 @@
 //! `[algorithm]`: outer and inner loop.
 
 use super::{Privacy, only_with, per_agent};
-use dzoa::baselines::{self, Entry, Options, Range};
+use dzoa::baselines::{self, Entry, Options};
 use dzoa::plan::{Algorithm, Auto, Claimed, PerAgent, Reported, RunSpec};
 use dzoa_table::{Node, Result, Section, Value};
 use std::time::Duration;
@@ -105,17 +105,7 @@ pub(super) fn reported(section: &Section<'_>) -> Result<Auto<Reported>> {
 
 /// What the named algorithm understands; any other key is refused by the section.
 fn read_options(entry: &'static Entry, section: &Section<'_>) -> Result<Options> {
-    let mut options = Options::default();
-    for option in entry.options {
-        let (key, range) = (option.key, option.range);
-        let value = match range {
-            Range::Count => section.count(key)?.map(|count| count as f64),
-            _ => section.number(key, |value| range.holds(value), &range.to_string())?,
-        };
-        if let Some(value) = value {
-            options.set(key, value);
-        }
-    }
+    let options = dzoa_table::read_options(section, entry.options.iter().copied())?;
     (entry.check)(&options)
         .map_err(|error| section.error(error.key, &error.problem).hint(error.hint))?;
     Ok(options)

@@ -5,8 +5,9 @@ use super::{Network, Privacy, RunSettings};
 use dzoa::plan::{Algorithm, Auto, DataKind, PerAgent, Refused, RunSpec};
 use dzoa::prelude::*;
 use dzoa::problem::Limits;
-use dzoa_table::Error;
-use dzoa_table::{Node, Result, Section, Value};
+use dzoa::problem::regularizer::REGULARIZERS;
+use dzoa::registry::{Options, Registry};
+use dzoa_table::{Error, Named, Node, Result, Section, Value};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -159,25 +160,16 @@ fn read_problem(section: &Section<'_>) -> Result<(Vec<String>, bool, Regularizer
         }
     };
     let per_sample = section.or("per_sample", false)?;
-    let kind = section.choice("regularizer", &["l1", "l2", "elastic-net", "none"])?;
-    let ratio = section.number("l1_ratio", |r| (0.0..=1.0).contains(&r), "between 0 and 1")?;
+    // Programs have no columns that could be grouped.
+    let known = Registry::new(REGULARIZERS)
+        .filter(|entry| !(entry.build)(&Options::default()).is_grouped());
+    let named = Named::read(section, "regularizer", &known, &[])?;
     let eta = section.non_negative("eta")?;
     section.finish()?;
-    let elastic = kind == Some("elastic-net");
-    super::only_with(
-        section,
-        "l1_ratio",
-        ratio.is_some(),
-        "regularizer = \"elastic-net\"",
-        elastic,
-    )?;
-    let regularizer = match kind {
-        Some("l1") => Regularizer::L1,
-        Some("l2") => Regularizer::L2,
-        Some("elastic-net") => Regularizer::ElasticNet { l1_ratio: ratio.unwrap_or(0.5) },
-        _ => Regularizer::None,
-    };
-    let plain = matches!(regularizer, Regularizer::None);
+    named.check(section, &known)?;
+    let entry = named.entry(&known);
+    let regularizer = entry.map_or(Regularizer::None, |entry| (entry.build)(&named.given));
+    let plain = regularizer.is_zero();
     super::only_with(section, "eta", eta.is_some(), "a regularizer", !plain)?;
     let eta = match eta {
         Some(eta) => eta,

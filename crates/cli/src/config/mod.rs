@@ -11,6 +11,8 @@ pub use network::Network;
 pub use privacy::Privacy;
 
 use dzoa::plan::{PerAgent, RunSpec};
+use dzoa::problem::loss::LOSSES;
+use dzoa::registry::Registry;
 use dzoa::streams::Streams;
 use dzoa_table::{
     DataSource, Error, FromNode, InstanceSpec, Node, ProblemSpec, Result, Schema, Section,
@@ -123,7 +125,7 @@ impl Config {
     fn read(node: &Node, base: PathBuf) -> Result<Self> {
         let root = Section::root(node);
         let name = run_name(&root)?;
-        let problem = ProblemSpec::read(&root.section("problem")?)?;
+        let problem = ProblemSpec::read(&root.section("problem")?, &Registry::new(LOSSES))?;
         let network = Network::read(&root.section("network")?)?;
         let real = !network.agents.is_empty();
         let (data, data_root) = DataSource::read(&root.section("data")?, real)?;

@@ -1,4 +1,6 @@
-//! A row of the registry: what is known about an algorithm before it is built.
+//! What a row of [`ENTRIES`](super::ENTRIES) holds, and what an algorithm is made from.
+
+pub use crate::registry::{OptionKey, Options, Range};
 
 use super::Baseline;
 use crate::admm::Admm;
@@ -6,7 +8,6 @@ use crate::guarantee::Target;
 use crate::network::Graph;
 use crate::problem::PublicProblem;
 use crate::tuning::{Setting, Sizes};
-use std::fmt;
 
 /// One algorithm: its name, its own options, and how it is made and tuned.
 #[derive(Debug)]
@@ -46,69 +47,7 @@ impl Entry {
     }
 
     /// For options that cannot contradict each other.
-    pub(super) const ANY_OPTIONS: fn(&Options) -> Result<(), OptionError> = |_| Ok(());
-}
-
-/// An option of an algorithm.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct OptionKey {
-    /// As users type it.
-    pub key: &'static str,
-    /// Which numbers it takes.
-    pub range: Range,
-}
-
-impl OptionKey {
-    pub(super) const fn new(key: &'static str, range: Range) -> Self {
-        Self { key, range }
-    }
-}
-
-/// Which numbers an option takes.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Range {
-    /// Above 0.
-    Positive,
-    /// At least 0.
-    NonNegative,
-    /// Strictly between 0 and 1.
-    Fraction,
-    /// From the first to the second, both included.
-    Between(f64, f64),
-    /// A whole number above 0.
-    Count,
-}
-
-impl Range {
-    /// Whether a number lies in it.
-    pub fn holds(&self, value: f64) -> bool {
-        match *self {
-            Self::Positive => value > 0.0 && value.is_finite(),
-            Self::NonNegative => value >= 0.0 && value.is_finite(),
-            Self::Fraction => value > 0.0 && value < 1.0,
-            Self::Between(low, high) => (low..=high).contains(&value),
-            Self::Count => value >= 1.0 && value.fract() == 0.0 && value <= 2f64.powi(53),
-        }
-    }
-}
-
-/// As in "must be ...".
-impl fmt::Display for Range {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let short = |value: f64| match (1e-3..1e5).contains(&value.abs()) {
-            true => value.to_string(),
-            false => format!("{value:e}"),
-        };
-        match *self {
-            Self::Positive => f.write_str("a finite number above 0"),
-            Self::NonNegative => f.write_str("a finite number, 0 or more"),
-            Self::Fraction => f.write_str("strictly between 0 and 1"),
-            Self::Between(low, high) => {
-                write!(f, "between {} and {}", short(low), short(high))
-            }
-            Self::Count => f.write_str("a whole number of at least 1"),
-        }
-    }
+    pub const ANY_OPTIONS: fn(&Options) -> Result<(), OptionError> = |_| Ok(());
 }
 
 /// An option that contradicts another.
@@ -120,23 +59,6 @@ pub struct OptionError {
     pub problem: String,
     /// The way out.
     pub hint: &'static str,
-}
-
-/// The options that were given, by name.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Options(Vec<(&'static str, f64)>);
-
-impl Options {
-    /// With one option more, or with another value for it.
-    pub fn set(&mut self, key: &'static str, value: f64) {
-        self.0.retain(|(known, _)| *known != key);
-        self.0.push((key, value));
-    }
-
-    /// The value of an option, if it was given.
-    pub fn get(&self, key: &str) -> Option<f64> {
-        self.0.iter().find(|(known, _)| *known == key).map(|(_, value)| *value)
-    }
 }
 
 /// What an algorithm is made from; every default depends on public sizes only.
@@ -157,7 +79,7 @@ pub struct Making<'a> {
 
 impl Making<'_> {
     /// The given option, or its default.
-    pub(super) fn option(&self, key: &str, default: f64) -> f64 {
+    pub fn option(&self, key: &str, default: f64) -> f64 {
         self.options.get(key).unwrap_or(default)
     }
 

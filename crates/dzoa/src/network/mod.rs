@@ -4,4 +4,4 @@ mod graph;
 mod topology;
 
 pub use graph::{Graph, GraphError};
-pub use topology::Topology;
+pub use topology::{TOPOLOGIES, Topology, TopologyEntry};

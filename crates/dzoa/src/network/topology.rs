@@ -1,11 +1,59 @@
 //! Networks of a given shape for any number of agents.
+//!
+//! To add a topology, add a variant to [`Topology`] with its edges, and a row to [`TOPOLOGIES`].
+//! Config, `--help`, Python and errors read that table.
 
 use super::{Graph, GraphError};
+use crate::registry::{Options, Parameter, Range, RegistryEntry};
 use crate::streams::FastRng;
 use petgraph::graph::UnGraph;
 use petgraph::visit::EdgeRef;
 use rand::{Rng, RngExt};
 use rustworkx_core::generators as generate;
+
+/// A topology that users can name. A config must give its parameters; Python may leave them out.
+pub type TopologyEntry = RegistryEntry<Topology>;
+
+const P: Parameter = Parameter::new("p", Range::Between(0.0, 1.0), 0.5);
+const K: Parameter = Parameter::new("k", Range::Count, 2.0);
+const RADIUS: Parameter = Parameter::new("radius", Range::Positive, 0.5);
+
+/// All of them, in the order of the documentation.
+pub const TOPOLOGIES: &[TopologyEntry] = &[
+    fixed("paper", "the five agents of Figure 1", |_| Topology::Paper),
+    fixed("ring", "a cycle", |_| Topology::Ring),
+    fixed("path", "a line", |_| Topology::Path),
+    fixed("star", "one hub", |_| Topology::Star),
+    fixed("complete", "everybody with everybody", |_| Topology::Complete),
+    fixed("grid", "the most nearly square grid", |_| Topology::Grid),
+    TopologyEntry {
+        name: "erdos-renyi",
+        about: "every edge with probability p",
+        parameters: &[P],
+        build: |given| Topology::ErdosRenyi { p: given.of(P) },
+    },
+    TopologyEntry {
+        name: "small-world",
+        about: "a ring of k nearest neighbours, each edge rewired with probability p",
+        parameters: &[K, P],
+        build: |given| Topology::SmallWorld { k: given.of(K) as usize, p: given.of(P) },
+    },
+    TopologyEntry {
+        name: "geometric",
+        about: "points in the unit square, joined when closer than radius",
+        parameters: &[RADIUS],
+        build: |given| Topology::Geometric { radius: given.of(RADIUS) },
+    },
+];
+
+/// A row without parameters.
+const fn fixed(
+    name: &'static str,
+    about: &'static str,
+    build: fn(&Options) -> Topology,
+) -> TopologyEntry {
+    TopologyEntry { name, about, parameters: &[], build }
+}
 
 /// Network shapes that can be made for any number of agents.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,6 +88,13 @@ pub enum Topology {
         /// The radius.
         radius: f64,
     },
+}
+
+impl Topology {
+    /// Whether its edges are drawn by chance: two draws may differ.
+    pub fn is_random(&self) -> bool {
+        matches!(self, Self::ErdosRenyi { .. } | Self::SmallWorld { .. } | Self::Geometric { .. })
+    }
 }
 
 impl Graph {

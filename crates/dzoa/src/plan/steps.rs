@@ -15,12 +15,7 @@ pub fn stable_step(curvature: f64, features: usize, inner: &ZerothOrder) -> f64 
 /// A bound on the curvature of agent k's data term, for rows in the unit ball and without querying
 /// them. One agent's few rows may have their kinks together, smoothed over the width u1.
 pub(super) fn bounded_curvature(problem: &Problem, k: usize, inner: &ZerothOrder) -> f64 {
-    let steepest = problem.loss.lipschitz().unwrap_or(1.0);
-    let loss = match problem.loss.smoothness() {
-        Some(smoothness) if problem.loss.name() != "huber" => smoothness,
-        _ => 1.0_f64.max(steepest / inner.smoothing),
-    };
-    weight(problem, k) * loss
+    weight(problem, k) * problem.loss.smoothed_curvature(inner.smoothing)
 }
 
 /// What the curvature of agent k's data term is like, for `scalar`, which sees only the mean over

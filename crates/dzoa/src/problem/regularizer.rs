@@ -1,6 +1,44 @@
 //! Regularisers `R(b)`, and the penalty `(eta/K) R(b)` that an agent minimises with its loss.
+//!
+//! To add a regulariser, add a variant to [`Regularizer`] with its [`Form`], and a row to
+//! [`REGULARIZERS`]. Config, Python and errors read that table; solvers ask for the form only.
 
 use super::Probe;
+use crate::registry::{Parameter, Range, RegistryEntry};
+
+/// A regulariser that users can name. One over groups of columns is built without them.
+pub type RegularizerEntry = RegistryEntry<Regularizer>;
+
+const L1_RATIO: Parameter = Parameter::new("l1_ratio", Range::Between(0.0, 1.0), 0.5);
+
+/// All of them, in the order of the documentation.
+pub const REGULARIZERS: &[RegularizerEntry] = &[
+    RegularizerEntry { name: "l1", about: "||b||_1", parameters: &[], build: |_| Regularizer::L1 },
+    RegularizerEntry {
+        name: "l2",
+        about: "1/2 ||b||^2",
+        parameters: &[],
+        build: |_| Regularizer::L2,
+    },
+    RegularizerEntry {
+        name: "elastic-net",
+        about: "r ||b||_1 + (1 - r)/2 ||b||^2, with r = l1_ratio",
+        parameters: &[L1_RATIO],
+        build: |given| Regularizer::ElasticNet { l1_ratio: given.of(L1_RATIO) },
+    },
+    RegularizerEntry {
+        name: "group-l1",
+        about: "the norms of groups of columns, each with weight sqrt(size)",
+        parameters: &[],
+        build: |_| Regularizer::GroupL1 { groups: Vec::new() },
+    },
+    RegularizerEntry {
+        name: "none",
+        about: "nothing",
+        parameters: &[],
+        build: |_| Regularizer::None,
+    },
+];
 
 /// A convex function of the coefficients that holds no data.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,7 +72,50 @@ pub struct Penalty {
     pub penalized: usize,
 }
 
+/// A regulariser as solvers need it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Form<'a> {
+    /// `l1 ||b||_1 + l2/2 ||b||^2`
+    Separable {
+        /// Weight of the norm.
+        l1: f64,
+        /// Weight of half the squared norm.
+        l2: f64,
+    },
+    /// `sum_g sqrt(|g|) ||b_g||`
+    Grouped(&'a [Vec<usize>]),
+}
+
 impl Regularizer {
+    /// What solvers need to know of it.
+    pub fn form(&self) -> Form<'_> {
+        match self {
+            Self::L1 => Form::Separable { l1: 1.0, l2: 0.0 },
+            Self::L2 => Form::Separable { l1: 0.0, l2: 1.0 },
+            Self::ElasticNet { l1_ratio } => Form::Separable { l1: *l1_ratio, l2: 1.0 - l1_ratio },
+            Self::GroupL1 { groups } => Form::Grouped(groups),
+            Self::None => Form::Separable { l1: 0.0, l2: 0.0 },
+        }
+    }
+
+    /// Whether it is over groups of columns, which [`with_groups`](Self::with_groups) gives it.
+    pub fn is_grouped(&self) -> bool {
+        matches!(self.form(), Form::Grouped(_))
+    }
+
+    /// Over these groups of columns; as it is, if it is not [grouped](Self::is_grouped).
+    pub fn with_groups(self, groups: Vec<Vec<usize>>) -> Self {
+        match self {
+            Self::GroupL1 { .. } => Self::GroupL1 { groups },
+            other => other,
+        }
+    }
+
+    /// Whether it is nothing at all, so that eta has no meaning.
+    pub fn is_zero(&self) -> bool {
+        matches!(self, Self::None)
+    }
+
     /// Whether it has no kinks.
     pub fn is_smooth(&self) -> bool {
         matches!(self.separable(), Some((l1, _)) if l1 == 0.0)
@@ -47,12 +128,9 @@ impl Regularizer {
 
     /// The weights of the l1 and the squared l2 part, where the regulariser is separable.
     pub(crate) fn separable(&self) -> Option<(f64, f64)> {
-        match *self {
-            Regularizer::L1 => Some((1.0, 0.0)),
-            Regularizer::L2 => Some((0.0, 1.0)),
-            Regularizer::ElasticNet { l1_ratio } => Some((l1_ratio, 1.0 - l1_ratio)),
-            Regularizer::None => Some((0.0, 0.0)),
-            Regularizer::GroupL1 { .. } => None,
+        match self.form() {
+            Form::Separable { l1, l2 } => Some((l1, l2)),
+            Form::Grouped(_) => None,
         }
     }
 }
@@ -69,14 +147,14 @@ fn norm(group: &[usize], b: &[f64]) -> f64 {
 impl Penalty {
     /// Adds a subgradient at `b`: zero where `b` sits on a kink.
     pub fn add_subgradient(&self, b: &[f64], out: &mut [f64]) {
-        match (&self.regularizer, self.regularizer.separable()) {
-            (_, Some((l1, l2))) => {
+        match self.regularizer.form() {
+            Form::Separable { l1, l2 } => {
                 for (out, &b) in out.iter_mut().zip(&b[..self.penalized]) {
                     let sign = if b == 0.0 { 0.0 } else { b.signum() };
                     *out += self.weight * (l1 * sign + l2 * b);
                 }
             }
-            (Regularizer::GroupL1 { groups }, None) => {
+            Form::Grouped(groups) => {
                 for (size, group) in weighted(groups) {
                     let length = norm(group, b);
                     if length > 0.0 {
@@ -84,22 +162,20 @@ impl Penalty {
                     }
                 }
             }
-            _ => unreachable!("every other regulariser is separable"),
         }
     }
 
     /// `weight R(b)`.
     pub fn value(&self, b: &[f64]) -> f64 {
         let b = &b[..self.penalized];
-        let value = match (&self.regularizer, self.regularizer.separable()) {
-            (_, Some((l1, l2))) => {
+        let value = match self.regularizer.form() {
+            Form::Separable { l1, l2 } => {
                 l1 * b.iter().map(|b| b.abs()).sum::<f64>()
                     + 0.5 * l2 * b.iter().map(|b| b * b).sum::<f64>()
             }
-            (Regularizer::GroupL1 { groups }, None) => {
+            Form::Grouped(groups) => {
                 weighted(groups).map(|(weight, group)| weight * norm(group, b)).sum()
             }
-            _ => unreachable!("every other regulariser is separable"),
         };
         self.weight * value
     }
@@ -107,11 +183,11 @@ impl Penalty {
     /// `argmin_b 1/2 ||b - v||^2 + scale weight R(b)`, in place.
     pub fn prox(&self, v: &mut [f64], scale: f64) {
         let strength = scale * self.weight;
-        match (&self.regularizer, self.regularizer.separable()) {
-            (_, Some((l1, l2))) => {
+        match self.regularizer.form() {
+            Form::Separable { l1, l2 } => {
                 v[..self.penalized].iter_mut().for_each(|v| *v = shrink(*v, strength, l1, l2));
             }
-            (Regularizer::GroupL1 { groups }, None) => {
+            Form::Grouped(groups) => {
                 weighted(groups).for_each(|(weight, group)| {
                     let length = norm(group, v);
                     let threshold = strength * weight;
@@ -119,7 +195,6 @@ impl Penalty {
                     group.iter().for_each(|&i| v[i] *= factor);
                 });
             }
-            _ => unreachable!("every other regulariser is separable"),
         }
     }
 
@@ -135,7 +210,7 @@ impl Penalty {
     pub(super) fn add_group_quotients(&self, probe: &Probe<'_>, out: &mut [f64]) {
         let Probe { point, u1, u2, directions } = *probe;
         let scale = self.weight / u2;
-        if let Regularizer::GroupL1 { groups } = &self.regularizer {
+        if let Form::Grouped(groups) = self.regularizer.form() {
             for (weight, group) in weighted(groups) {
                 for (j, out) in out.iter_mut().enumerate() {
                     let (mut aa, mut av, mut vv, mut there) = (0.0, 0.0, 0.0, 0.0);
@@ -167,15 +242,14 @@ impl Penalty {
         let limit = |largest: f64, allowed: f64| {
             if largest <= allowed { 1.0 } else { allowed / largest }
         };
-        match (&self.regularizer, self.regularizer.separable()) {
-            (_, Some((_, l2))) if l2 > 0.0 => 1.0,
-            (_, Some((l1, _))) => {
+        match self.regularizer.form() {
+            Form::Separable { l2, .. } if l2 > 0.0 => 1.0,
+            Form::Separable { l1, .. } => {
                 limit(g.iter().fold(0.0, |largest, g| g.abs().max(largest)), l1 * self.weight)
             }
-            (Regularizer::GroupL1 { groups }, None) => weighted(groups)
+            Form::Grouped(groups) => weighted(groups)
                 .map(|(weight, group)| limit(norm(group, g), weight * self.weight))
                 .fold(1.0, f64::min),
-            _ => unreachable!("every other regulariser is separable"),
         }
     }
 
@@ -183,8 +257,8 @@ impl Penalty {
     /// [`Penalty::dual_scale`].
     pub fn fenchel_gap(&self, b: &[f64], g: &[f64]) -> f64 {
         let weight = self.weight;
-        match (&self.regularizer, self.regularizer.separable()) {
-            (_, Some((l1, l2))) => b[..self.penalized]
+        match self.regularizer.form() {
+            Form::Separable { l1, l2 } => b[..self.penalized]
                 .iter()
                 .zip(g)
                 .map(|(b, g)| {
@@ -197,13 +271,12 @@ impl Penalty {
                     }
                 })
                 .sum(),
-            (Regularizer::GroupL1 { groups }, None) => weighted(groups)
+            Form::Grouped(groups) => weighted(groups)
                 .map(|(size, group)| {
                     let inner: f64 = group.iter().map(|&i| g[i] * b[i]).sum();
                     weight * size * norm(group, b) + inner
                 })
                 .sum(),
-            _ => unreachable!("every other regulariser is separable"),
         }
     }
 
@@ -211,8 +284,8 @@ impl Penalty {
     /// coordinates that are not zero.
     pub fn add_smooth_part(&self, b: &[f64], gradient: &mut [f64], hessian: &mut [f64]) {
         let (width, weight) = (b.len(), self.weight);
-        match (&self.regularizer, self.regularizer.separable()) {
-            (_, Some((l1, l2))) => {
+        match self.regularizer.form() {
+            Form::Separable { l1, l2 } => {
                 for i in 0..self.penalized {
                     if b[i] != 0.0 {
                         gradient[i] += weight * (l1 * b[i].signum() + l2 * b[i]);
@@ -220,7 +293,7 @@ impl Penalty {
                     hessian[i * width + i] += weight * l2;
                 }
             }
-            (Regularizer::GroupL1 { groups }, None) => {
+            Form::Grouped(groups) => {
                 for (size, group) in weighted(groups) {
                     let length = norm(group, b);
                     if length == 0.0 {
@@ -236,7 +309,6 @@ impl Penalty {
                     }
                 }
             }
-            _ => unreachable!("every other regulariser is separable"),
         }
     }
 }

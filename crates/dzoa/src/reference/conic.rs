@@ -2,8 +2,8 @@
 
 use super::ReferenceError;
 use crate::problem::Problem;
-use crate::problem::loss::Epigraph;
-use crate::problem::regularizer::Regularizer;
+use crate::problem::loss::{Epigraph, Line};
+use crate::problem::regularizer::Form;
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, SolverStatus, SupportedConeT};
 
@@ -141,17 +141,22 @@ impl ConicProgram {
     fn add_sample(&mut self, epigraph: Epigraph, sample: &WeightedRow) {
         match epigraph {
             Epigraph::Square => self.add_square(sample),
-            Epigraph::Lines(lines) => {
-                let t = self.fresh(sample.weight);
-                for (slope, offset) in lines {
-                    self.lines.push(LossLine { sample: self.samples_with_lines, slope });
-                    self.nonnegative.push(sample.scaled(slope).chain([(t, -1.0)]), -offset);
-                }
-                self.samples_with_lines += 1;
+            Epigraph::Lines(lines) => self.add_lines(sample, &lines),
+            Epigraph::Rounded { curvature, factor, lines } => {
+                self.add_rounded(sample, &lines, curvature, factor);
             }
-            Epigraph::Huber(delta) => self.add_huber(sample, delta),
-            Epigraph::Logistic => self.add_logistic(sample),
+            Epigraph::LogSumExp(lines) => self.add_log_sum_exp(sample, &lines),
         }
+    }
+
+    /// `t >= l(x'b)` for every line
+    fn add_lines(&mut self, sample: &WeightedRow, lines: &[Line]) {
+        let t = self.fresh(sample.weight);
+        for &Line { slope, offset } in lines {
+            self.lines.push(LossLine { sample: self.samples_with_lines, slope });
+            self.nonnegative.push(sample.scaled(slope).chain([(t, -1.0)]), -offset);
+        }
+        self.samples_with_lines += 1;
     }
 
     /// `weight (x'b - y)^2`, through the Gram matrix: no variable per sample.
@@ -166,53 +171,52 @@ impl ConicProgram {
         }
     }
 
-    /// `min over s of s^2/2 + delta |r - s|`
-    fn add_huber(&mut self, sample: &WeightedRow, delta: f64) {
+    /// `min over s of curvature/2 s^2 + factor t`, with `t >= l(x'b - s)` for every line
+    fn add_rounded(&mut self, sample: &WeightedRow, lines: &[Line], curvature: f64, factor: f64) {
         let s = self.fresh(0.0);
-        let t = self.fresh(sample.weight * delta);
-        self.quadratic.push(s, s, sample.weight);
-        let (up, down) = (sample.scaled(1.0), sample.scaled(-1.0));
-        self.nonnegative.push(up.chain([(s, -1.0), (t, -1.0)]), sample.y);
-        self.nonnegative.push(down.chain([(s, 1.0), (t, -1.0)]), -sample.y);
+        let t = self.fresh(sample.weight * factor);
+        self.quadratic.push(s, s, sample.weight * curvature);
+        for &Line { slope, offset } in lines {
+            let entries = sample.scaled(slope).chain([(s, -slope), (t, -1.0)]);
+            self.nonnegative.push(entries, -offset);
+        }
     }
 
-    /// `t >= log(1 + e^-m): e^-t <= u, e^(-m-t) <= v, u + v <= 1`
-    fn add_logistic(&mut self, sample: &WeightedRow) {
+    /// `t >= log sum_l e^l(x'b)`: `e^(l(x'b) - t) <= u_l` for every line, and `sum_l u_l <= 1`
+    fn add_log_sum_exp(&mut self, sample: &WeightedRow, lines: &[Line]) {
         let t = self.fresh(sample.weight);
-        let u = self.fresh(0.0);
-        let v = self.fresh(0.0);
-        self.nonnegative.push([(u, 1.0), (v, 1.0)], 1.0);
-        self.exponential.push([(t, 1.0)], 0.0);
-        self.exponential.push([], 1.0);
-        self.exponential.push([(u, -1.0)], 0.0);
-        self.exponential.push(sample.scaled(sample.y).chain([(t, 1.0)]), 0.0);
-        self.exponential.push([], 1.0);
-        self.exponential.push([(v, -1.0)], 0.0);
+        let shares: Vec<usize> = lines.iter().map(|_| self.fresh(0.0)).collect();
+        self.nonnegative.push(shares.iter().map(|&u| (u, 1.0)), 1.0);
+        for (&Line { slope, offset }, &u) in lines.iter().zip(&shares) {
+            // A constant has no entries in the columns of b.
+            let row = (slope != 0.0).then(|| sample.scaled(-slope)).into_iter().flatten();
+            self.exponential.push(row.chain([(t, 1.0)]), offset);
+            self.exponential.push([], 1.0);
+            self.exponential.push([(u, -1.0)], 0.0);
+        }
     }
 
     /// `eta R(b)`
     fn add_penalty(&mut self, problem: &Problem) {
         let eta = problem.eta;
-        let (l1, l2) = match problem.regularizer {
-            Regularizer::L1 => (1.0, 0.0),
-            Regularizer::L2 => (0.0, 1.0),
-            Regularizer::ElasticNet { l1_ratio } => (l1_ratio, 1.0 - l1_ratio),
-            Regularizer::GroupL1 { .. } | Regularizer::None => (0.0, 0.0),
-        };
-        for i in 0..problem.penalty(eta).penalized {
-            self.gram[i * self.features + i] += eta * l2;
-            if l1 * eta > 0.0 {
-                let t = self.fresh(l1 * eta);
-                self.nonnegative.push([(i, 1.0), (t, -1.0)], 0.0);
-                self.nonnegative.push([(i, -1.0), (t, -1.0)], 0.0);
+        match problem.regularizer.form() {
+            Form::Separable { l1, l2 } => {
+                for i in 0..problem.penalty(eta).penalized {
+                    self.gram[i * self.features + i] += eta * l2;
+                    if l1 * eta > 0.0 {
+                        let t = self.fresh(l1 * eta);
+                        self.nonnegative.push([(i, 1.0), (t, -1.0)], 0.0);
+                        self.nonnegative.push([(i, -1.0), (t, -1.0)], 0.0);
+                    }
+                }
             }
-        }
-        if let Regularizer::GroupL1 { groups } = &problem.regularizer {
-            for group in groups {
-                let t = self.fresh(eta * (group.len() as f64).sqrt());
-                self.second_order.push([(t, -1.0)], 0.0);
-                group.iter().for_each(|&i| self.second_order.push([(i, -1.0)], 0.0));
-                self.orders.push(group.len() + 1);
+            Form::Grouped(groups) => {
+                for group in groups {
+                    let t = self.fresh(eta * (group.len() as f64).sqrt());
+                    self.second_order.push([(t, -1.0)], 0.0);
+                    group.iter().for_each(|&i| self.second_order.push([(i, -1.0)], 0.0));
+                    self.orders.push(group.len() + 1);
+                }
             }
         }
     }

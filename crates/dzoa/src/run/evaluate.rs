@@ -1,7 +1,7 @@
 //! Every measure of a result, once.
 
 use crate::problem::Problem;
-use crate::problem::loss::Targets;
+use crate::problem::loss::{Loss, Targets};
 
 /// The paper's metric `sum_k ||b_k - beta^c||^2/||beta^c||^2`, for one agent or all.
 ///
@@ -73,6 +73,73 @@ pub fn accuracy(problem: &Problem, b: &[f64]) -> Option<f64> {
         }
     }
     (rows > 0).then(|| right as f64 / rows as f64)
+}
+
+/// What a fitted model says about one row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Prediction {
+    /// The target: a number, or -1 or +1.
+    pub value: f64,
+    /// For classifiers the score `x'b`, whose sign is the value; zero counts as -1.
+    pub score: Option<f64>,
+    /// The probability of +1, where the loss models one.
+    pub probability: Option<f64>,
+}
+
+impl Prediction {
+    /// For a row with this score under the loss that was fitted.
+    ///
+    /// ```
+    /// use dzoa::prelude::*;
+    /// use dzoa::run::evaluate::Prediction;
+    /// let likely = Prediction::new(&Logistic, 2.0);
+    /// assert_eq!((likely.value, likely.score), (1.0, Some(2.0)));
+    /// assert!((likely.probability.unwrap() - 0.8808).abs() < 1e-4);
+    /// assert_eq!(Prediction::new(&Squared, 2.0).score, None);
+    /// ```
+    pub fn new(loss: &dyn Loss, score: f64) -> Self {
+        match loss.targets() {
+            Targets::Real => Self { value: score, score: None, probability: None },
+            Targets::Signs => Self {
+                value: if score > 0.0 { 1.0 } else { -1.0 },
+                score: Some(score),
+                probability: loss.probability(score),
+            },
+        }
+    }
+}
+
+/// How well scores `x'b` fit the targets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fit {
+    /// The mean loss.
+    pub loss: f64,
+    /// The share of rows on the right side, for classifiers.
+    pub accuracy: Option<f64>,
+    /// The share of the targets' variance that is explained, for other losses.
+    pub r2: Option<f64>,
+}
+
+impl Fit {
+    /// Of one score and one target for each row.
+    pub fn new(loss: &dyn Loss, scores: &[f64], targets: &[f64]) -> Self {
+        let rows = scores.len() as f64;
+        let pairs = || scores.iter().zip(targets);
+        let average = pairs().map(|(z, y)| loss.value(*z, *y)).sum::<f64>() / rows;
+        let (accuracy, r2) = match loss.targets() {
+            Targets::Signs => {
+                let right = |(z, y): &(&f64, &f64)| (**z > 0.0) == (**y > 0.0);
+                (Some(pairs().filter(right).count() as f64 / rows), None)
+            }
+            Targets::Real => {
+                let centre = targets.iter().sum::<f64>() / rows;
+                let total: f64 = targets.iter().map(|y| (y - centre).powi(2)).sum();
+                let rest: f64 = pairs().map(|(z, y)| (z - y).powi(2)).sum();
+                (None, (total > 0.0).then(|| 1.0 - rest / total))
+            }
+        };
+        Self { loss: average, accuracy, r2 }
+    }
 }
 
 /// The mean of several vectors.

@@ -6,7 +6,7 @@ use super::rounding::{U, length};
 use super::{Exact, Near};
 use crate::primal::Lagrangian;
 use crate::problem::EmpiricalRisk;
-use crate::problem::regularizer::{Penalty, Regularizer};
+use crate::problem::regularizer::{Form, Penalty};
 use crate::streams::FastRng;
 
 impl Exact {
@@ -133,8 +133,7 @@ impl<'a> Prox<'a> {
     fn all(&self, sums: &[Double]) -> Vec<Double> {
         let mut point: Vec<Double> =
             sums.iter().enumerate().map(|(p, &sum)| self.coordinate(p, sum)).collect();
-        if let (Regularizer::GroupL1 { groups }, None) = (&self.penalty.regularizer, self.separable)
-        {
+        if let Form::Grouped(groups) = self.penalty.regularizer.form() {
             for group in groups {
                 let pulls: Vec<f64> = group.iter().map(|&p| self.pull(p, sums[p]).high).collect();
                 let threshold = self.penalty.weight * (group.len() as f64).sqrt();
@@ -160,7 +159,8 @@ mod tests {
     use super::*;
     use crate::problem::LocalObjective;
     use crate::problem::data::{Rows, Samples};
-    use crate::problem::loss::{Absolute, Hinge, Huber, Logistic, Loss, Pinball};
+    use crate::problem::loss::{LOSSES, Loss};
+    use crate::problem::regularizer::REGULARIZERS;
     use rand::SeedableRng;
     use std::sync::Arc;
 
@@ -173,22 +173,14 @@ mod tests {
 
     #[test]
     fn with_twice_the_digits_the_same_ascent_comes_to_the_same_point() {
-        let losses: [Arc<dyn Loss>; 5] = [
-            Arc::new(Absolute),
-            Arc::new(Hinge),
-            Arc::new(Huber::default()),
-            Arc::new(Logistic),
-            Arc::new(Pinball { quantile: 0.3 }),
-        ];
-        let regularizers = [
-            Regularizer::None,
-            Regularizer::L1,
-            Regularizer::L2,
-            Regularizer::ElasticNet { l1_ratio: 0.4 },
-            Regularizer::GroupL1 { groups: vec![vec![0, 1]] },
-        ];
+        let losses = LOSSES.iter().map(|entry| entry.from_numbers(|_| None).unwrap());
+        // Certificates of this kind are for guarantees, and those need a bound on the slope.
+        let bounded: Vec<_> = losses.filter(|loss| loss.lipschitz().is_some()).collect();
+        let regularizers = REGULARIZERS
+            .iter()
+            .map(|entry| entry.from_numbers(|_| Some(0.4)).unwrap().with_groups(vec![vec![0, 1]]));
         for (loss, regularizer) in
-            losses.iter().flat_map(|loss| regularizers.iter().map(move |r| (loss, r)))
+            regularizers.flat_map(|r| bounded.iter().map(move |loss| (loss, r.clone())))
         {
             let risk = risk(loss.clone());
             let penalty = Penalty { regularizer: regularizer.clone(), weight: 0.05, penalized: 2 };

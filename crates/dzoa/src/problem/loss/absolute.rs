@@ -1,4 +1,13 @@
-use super::{Epigraph, Loss, absolute_difference};
+use super::{Epigraph, Line, Loss, LossEntry, absolute_difference};
+use std::sync::Arc;
+
+/// In the registry.
+pub(super) const ENTRY: LossEntry = LossEntry {
+    name: "absolute",
+    about: "|z - y|",
+    parameters: &[],
+    build: |_| Arc::new(Absolute),
+};
 
 /// `|z - y|`. c1 = 1.
 #[derive(Clone, Copy, Debug, Default)]
@@ -6,7 +15,7 @@ pub struct Absolute;
 
 impl Loss for Absolute {
     fn name(&self) -> &'static str {
-        "absolute"
+        ENTRY.name
     }
 
     fn value(&self, z: f64, y: f64) -> f64 {
@@ -36,6 +45,6 @@ impl Loss for Absolute {
     }
 
     fn epigraph(&self, y: f64) -> Option<Epigraph> {
-        Some(Epigraph::Lines(vec![(1.0, -y), (-1.0, y)]))
+        Some(Epigraph::Lines(vec![Line::new(1.0, -y), Line::new(-1.0, y)]))
     }
 }

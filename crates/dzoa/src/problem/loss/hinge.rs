@@ -1,4 +1,13 @@
-use super::{Epigraph, Loss, Targets};
+use super::{Epigraph, Line, Loss, LossEntry, Targets};
+use std::sync::Arc;
+
+/// In the registry.
+pub(super) const ENTRY: LossEntry = LossEntry {
+    name: "hinge",
+    about: "max(0, 1 - y z), the support vector machine",
+    parameters: &[],
+    build: |_| Arc::new(Hinge),
+};
 
 /// `max(0, 1 - y z)` with targets -1 and +1: the support vector machine. c1 = 1.
 #[derive(Clone, Copy, Debug, Default)]
@@ -6,7 +15,7 @@ pub struct Hinge;
 
 impl Loss for Hinge {
     fn name(&self) -> &'static str {
-        "hinge"
+        ENTRY.name
     }
 
     fn value(&self, z: f64, y: f64) -> f64 {
@@ -41,6 +50,6 @@ impl Loss for Hinge {
     }
 
     fn epigraph(&self, y: f64) -> Option<Epigraph> {
-        Some(Epigraph::Lines(vec![(0.0, 0.0), (-y, 1.0)]))
+        Some(Epigraph::Lines(vec![Line::new(0.0, 0.0), Line::new(-y, 1.0)]))
     }
 }

@@ -1,4 +1,16 @@
-use super::{Epigraph, Loss};
+use super::{Epigraph, Line, Loss, LossEntry};
+use crate::registry::{Parameter, Range};
+use std::sync::Arc;
+
+const DELTA: Parameter = Parameter::new("huber_delta", Range::Positive, 1.0);
+
+/// In the registry.
+pub(super) const ENTRY: LossEntry = LossEntry {
+    name: "huber",
+    about: "(z - y)^2/2 up to huber_delta, a line beyond",
+    parameters: &[DELTA],
+    build: |given| Arc::new(Huber { delta: given.of(DELTA) }),
+};
 
 /// Huber's loss with the factor 1/2: `r^2/2` up to `delta`, `delta |r| - delta^2/2` beyond. c1 =
 /// delta.
@@ -10,13 +22,17 @@ pub struct Huber {
 
 impl Default for Huber {
     fn default() -> Self {
-        Self { delta: 1.0 }
+        Self { delta: DELTA.default }
     }
 }
 
 impl Loss for Huber {
     fn name(&self) -> &'static str {
-        "huber"
+        ENTRY.name
+    }
+
+    fn parameters(&self) -> Vec<(&'static str, f64)> {
+        vec![(DELTA.key, self.delta)]
     }
 
     fn value(&self, z: f64, y: f64) -> f64 {
@@ -46,6 +62,12 @@ impl Loss for Huber {
         Some(1.0)
     }
 
+    /// As for a loss with a kink at zero: shorter steps than its curvature of 1 asks for, where
+    /// delta is above the width.
+    fn smoothed_curvature(&self, width: f64) -> f64 {
+        1.0_f64.max(self.delta / width)
+    }
+
     fn lipschitz(&self) -> Option<f64> {
         Some(self.delta)
     }
@@ -60,7 +82,8 @@ impl Loss for Huber {
         if edge == r { 0.5 * (r - a) * (r - a) } else { (edge - a) * (r - 0.5 * (edge + a)) }
     }
 
-    fn epigraph(&self, _y: f64) -> Option<Epigraph> {
-        Some(Epigraph::Huber(self.delta))
+    fn epigraph(&self, y: f64) -> Option<Epigraph> {
+        let lines = vec![Line::new(1.0, -y), Line::new(-1.0, y)];
+        Some(Epigraph::Rounded { curvature: 1.0, factor: self.delta, lines })
     }
 }

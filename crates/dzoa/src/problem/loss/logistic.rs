@@ -1,6 +1,14 @@
-use super::{Batch, Epigraph, Loss, Sample, Targets};
+use super::{Batch, Epigraph, Line, Loss, LossEntry, Sample, Targets};
 use crate::kernels::{LANES, Summands, add_terms, elementary, lanes, vectorized};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
+
+/// In the registry.
+pub(super) const ENTRY: LossEntry = LossEntry {
+    name: "logistic",
+    about: "log(1 + exp(-y z))",
+    parameters: &[],
+    build: |_| Arc::new(Logistic),
+};
 
 /// `log(1 + exp(-y z))` with targets -1 and +1: logistic regression. c1 = 1.
 #[derive(Clone, Copy, Debug, Default)]
@@ -228,7 +236,7 @@ fn prox_slope(target: f64, kappa: f64, start: f64) -> f64 {
 
 impl Loss for Logistic {
     fn name(&self) -> &'static str {
-        "logistic"
+        ENTRY.name
     }
 
     fn value(&self, z: f64, y: f64) -> f64 {
@@ -319,6 +327,10 @@ impl Loss for Logistic {
         Targets::Signs
     }
 
+    fn probability(&self, score: f64) -> Option<f64> {
+        Some(sigmoid(score))
+    }
+
     fn dual_prox(&self, w: f64, kappa: f64, y: f64) -> f64 {
         -y * prox_slope(y * w, kappa, y * w + 0.5 * kappa)
     }
@@ -350,7 +362,7 @@ impl Loss for Logistic {
         if gap.is_nan() { f64::INFINITY } else { gap.max(0.0) }
     }
 
-    fn epigraph(&self, _y: f64) -> Option<Epigraph> {
-        Some(Epigraph::Logistic)
+    fn epigraph(&self, y: f64) -> Option<Epigraph> {
+        Some(Epigraph::LogSumExp(vec![Line::new(0.0, 0.0), Line::new(-y, 0.0)]))
     }
 }

@@ -1,7 +1,10 @@
 //! Losses `loss(z, y)` of a prediction `z = x'b` and a target `y`.
 //!
-//! To add a loss, write one file like `absolute.rs` that implements [`Loss`], and pass it to a
-//! [`crate::problem::Problem`]. The tests in `tests/properties.rs` take any `&dyn Loss`.
+//! To add a loss, write one file like `absolute.rs` that implements [`Loss`] and has an `ENTRY`, and
+//! add that to [`LOSSES`]. Config, `model.json`, prediction, Python, errors and the tests of
+//! `tests/properties.rs` read that table. A loss from outside needs no change here: it is a row more
+//! of a [`Registry`](crate::registry::Registry), and a [`crate::problem::Problem`] takes any
+//! `Arc<dyn Loss>`.
 
 mod absolute;
 mod hinge;
@@ -18,7 +21,19 @@ pub use pinball::Pinball;
 pub use squared::Squared;
 
 use crate::kernels::{LANES, Summands, add_terms, lanes, vectorized};
+use crate::registry::{Registry, RegistryEntry};
 use std::fmt;
+use std::sync::Arc;
+
+/// A loss that users can name.
+pub type LossEntry = RegistryEntry<Arc<dyn Loss>>;
+
+/// The losses that a reader knows: [`LOSSES`], and those that a program adds.
+pub type Losses = Registry<Arc<dyn Loss>>;
+
+/// All of them, in the order of the documentation.
+pub const LOSSES: &[LossEntry] =
+    &[squared::ENTRY, absolute::ENTRY, huber::ENTRY, pinball::ENTRY, logistic::ENTRY, hinge::ENTRY];
 
 /// Which targets a loss understands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,17 +44,41 @@ pub enum Targets {
     Signs,
 }
 
-/// A loss as the interior-point reference solver needs it.
+/// A loss as the interior-point reference solver needs it, over lines
+/// `l(z) = slope_l z + offset_l`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Epigraph {
     /// `(z - y)^2`
     Square,
-    /// `max_l (slope_l z + offset_l)`
-    Lines(Vec<(f64, f64)>),
-    /// Huber with this threshold.
-    Huber(f64),
-    /// `log(1 + exp(-y z))`
-    Logistic,
+    /// `max_l l(z)`
+    Lines(Vec<Line>),
+    /// `min_s curvature/2 s^2 + factor max_l l(z - s)`: lines with their kinks rounded off.
+    Rounded {
+        /// Of the parabola between two lines.
+        curvature: f64,
+        /// Of all lines.
+        factor: f64,
+        /// The lines.
+        lines: Vec<Line>,
+    },
+    /// `log sum_l exp(l(z))`
+    LogSumExp(Vec<Line>),
+}
+
+/// A line of an [`Epigraph`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Line {
+    /// Of `slope z + offset`.
+    pub slope: f64,
+    /// Of `slope z + offset`.
+    pub offset: f64,
+}
+
+impl Line {
+    /// `slope z + offset`
+    pub const fn new(slope: f64, offset: f64) -> Self {
+        Self { slope, offset }
+    }
 }
 
 /// A convex loss of one sample.
@@ -49,6 +88,12 @@ pub enum Epigraph {
 pub trait Loss: Send + Sync + fmt::Debug {
     /// The name users type.
     fn name(&self) -> &'static str;
+
+    /// Its numbers under the keys of its [`LossEntry`]: what `model.json` says beside the name, and
+    /// what the loss is built from again.
+    fn parameters(&self) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
 
     /// `loss(z, y)`.
     fn value(&self, z: f64, y: f64) -> f64;
@@ -74,6 +119,13 @@ pub trait Loss: Send + Sync + fmt::Debug {
         None
     }
 
+    /// What the curvature of the loss is taken for where it is smoothed over this width, by the rule
+    /// that chooses steps: c3, or for a loss with kinks the steepest change of slope over the width.
+    fn smoothed_curvature(&self, width: f64) -> f64 {
+        let kink = || 1.0_f64.max(self.lipschitz().unwrap_or(1.0) / width);
+        self.smoothness().unwrap_or_else(kink)
+    }
+
     /// A bound on the slope, valid for every prediction and target; `None` where there is none. The
     /// gradient of a sample is the slope times its row: a sensitivity needs
     /// [`crate::guarantee::c1`], which asks for the bound on the rows, too.
@@ -82,6 +134,11 @@ pub trait Loss: Send + Sync + fmt::Debug {
     /// The targets it understands.
     fn targets(&self) -> Targets {
         Targets::Real
+    }
+
+    /// The probability of the target +1 at this prediction, for a loss that models one.
+    fn probability(&self, _score: f64) -> Option<f64> {
+        None
     }
 
     /// The dual step of the exact solver: the slope at `prox_{kappa loss}(w)`, for `kappa > 0`.

@@ -1,4 +1,16 @@
-use super::{Epigraph, Loss, absolute_difference};
+use super::{Epigraph, Line, Loss, LossEntry, absolute_difference};
+use crate::registry::{Parameter, Range};
+use std::sync::Arc;
+
+const QUANTILE: Parameter = Parameter::new("quantile", Range::Fraction, 0.5);
+
+/// In the registry.
+pub(super) const ENTRY: LossEntry = LossEntry {
+    name: "pinball",
+    about: "the quantile loss",
+    parameters: &[QUANTILE],
+    build: |given| Arc::new(Pinball { quantile: given.of(QUANTILE) }),
+};
 
 /// The quantile loss: `q (y - z)` where the prediction is too low, `(1 - q) (z - y)` where it is
 /// too high. c1 = max(q, 1 - q).
@@ -10,13 +22,17 @@ pub struct Pinball {
 
 impl Default for Pinball {
     fn default() -> Self {
-        Self { quantile: 0.5 }
+        Self { quantile: QUANTILE.default }
     }
 }
 
 impl Loss for Pinball {
     fn name(&self) -> &'static str {
-        "pinball"
+        ENTRY.name
+    }
+
+    fn parameters(&self) -> Vec<(&'static str, f64)> {
+        vec![(QUANTILE.key, self.quantile)]
     }
 
     fn value(&self, z: f64, y: f64) -> f64 {
@@ -53,6 +69,6 @@ impl Loss for Pinball {
 
     fn epigraph(&self, y: f64) -> Option<Epigraph> {
         let q = self.quantile;
-        Some(Epigraph::Lines(vec![(-q, q * y), (1.0 - q, -(1.0 - q) * y)]))
+        Some(Epigraph::Lines(vec![Line::new(-q, q * y), Line::new(1.0 - q, -(1.0 - q) * y)]))
     }
 }

@@ -1,4 +1,13 @@
-use super::{Epigraph, Loss};
+use super::{Epigraph, Loss, LossEntry};
+use std::sync::Arc;
+
+/// In the registry.
+pub(super) const ENTRY: LossEntry = LossEntry {
+    name: "squared",
+    about: "(z - y)^2",
+    parameters: &[],
+    build: |_| Arc::new(Squared),
+};
 
 /// `(z - y)^2`, without a factor 1/2: the paper's lasso. Its gradient is unbounded: no c1 exists.
 #[derive(Clone, Copy, Debug, Default)]
@@ -6,7 +15,7 @@ pub struct Squared;
 
 impl Loss for Squared {
     fn name(&self) -> &'static str {
-        "squared"
+        ENTRY.name
     }
 
     fn value(&self, z: f64, y: f64) -> f64 {
