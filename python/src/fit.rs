@@ -97,7 +97,7 @@ pub fn fit<'py>(
     options: Options,
 ) -> PyResult<Bound<'py, PyDict>> {
     let py = x.py();
-    let wrong = |error: dzoa::problem::data::DataError| PyValueError::new_err(error.to_string());
+    let wrong = |error: dzoa::problem::DataError| PyValueError::new_err(error.to_string());
     let (run_streams, root) = streams(options.seed)?;
     let graph = network.graph(&root)?;
     let mut rows = Rows::dense(x.shape()[1], x.as_slice()?.to_vec()).map_err(wrong)?;

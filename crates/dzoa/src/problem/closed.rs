@@ -1,8 +1,8 @@
 //! The part of an agent's function that holds no data, and the one pass over the directions that it
 //! takes.
 
-use super::Probe;
 use super::loss::absolute_difference;
+use super::probe::Probe;
 use super::regularizer::Penalty;
 use crate::kernels::{LANES, Summands, add_terms, lanes, vectorized};
 

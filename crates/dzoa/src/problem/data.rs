@@ -1,49 +1,9 @@
 //! Rows of features, dense or sparse, behind one type.
 
+use super::data_error::DataError;
 use super::sparse::{Sharing, Sparse, Table};
 use crate::kernels::{dot_lines, vectorized};
 use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul};
-use thiserror::Error;
-
-/// Rows of features that do not fit together.
-#[derive(Clone, Debug, Error, PartialEq)]
-pub enum DataError {
-    /// The number of values is not a multiple of the width.
-    #[error("{values} values do not fill rows of width {width}")]
-    Ragged {
-        /// Values given.
-        values: usize,
-        /// Columns wanted.
-        width: usize,
-    },
-    /// No columns.
-    #[error("rows need at least one column")]
-    NoColumns,
-    /// A sparse entry outside the width.
-    #[error("row {row} has an entry in column {column}, but there are only {width} columns")]
-    OutOfRange {
-        /// Row, counted from 0.
-        row: usize,
-        /// Column, counted from 0.
-        column: usize,
-        /// Columns there are.
-        width: usize,
-    },
-    /// As many targets as rows are needed.
-    #[error("{targets} targets for {rows} rows")]
-    Targets {
-        /// Targets given.
-        targets: usize,
-        /// Rows given.
-        rows: usize,
-    },
-    /// A value that is not a finite number.
-    #[error("row {row} holds a value that is not finite")]
-    NonFinite {
-        /// Row, counted from 0.
-        row: usize,
-    },
-}
 
 /// A matrix of rows: dense (row-major) or compressed sparse rows. Nothing outside this file needs
 /// to know which.
@@ -80,7 +40,7 @@ impl Rows {
     /// ```
     /// let rows = dzoa::problem::data::Rows::dense(2, vec![1.0, 2.0, 3.0, 4.0])?;
     /// assert_eq!((rows.count(), rows.width()), (2, 2));
-    /// # Ok::<(), dzoa::problem::data::DataError>(())
+    /// # Ok::<(), dzoa::problem::DataError>(())
     /// ```
     pub fn dense(width: usize, values: Vec<f64>) -> Result<Self, DataError> {
         if width == 0 {
@@ -126,7 +86,7 @@ impl Rows {
     /// let rows = dzoa::problem::data::Rows::dense(2, vec![0.1, 0.2])?;
     /// assert_eq!(rows.norm_bound(), None);
     /// assert_eq!(rows.into_unit_ball().norm_bound(), Some(1.0));
-    /// # Ok::<(), dzoa::problem::data::DataError>(())
+    /// # Ok::<(), dzoa::problem::DataError>(())
     /// ```
     pub fn norm_bound(&self) -> Option<f64> {
         self.norm_bound

@@ -1,20 +1,9 @@
 //! What the zeroth-order loop can ask a function for.
 
-use super::{Closed, Directions, Failure, Table};
-
-/// A question to an objective: how does it change from `b + u1 nu1_j` along `u2 nu2_j`, for every
-/// j?
-#[derive(Clone, Copy, Debug)]
-pub struct Probe<'a> {
-    /// b.
-    pub point: &'a [f64],
-    /// `u_{1,t}`
-    pub u1: f64,
-    /// `u_{2,t}`
-    pub u2: f64,
-    /// The directions.
-    pub directions: &'a Directions,
-}
+use super::closed::Closed;
+use super::failure::Failure;
+use super::probe::Probe;
+use super::sparse::Table;
 
 /// Buffers that the inner loop reuses.
 #[derive(Clone, Debug, Default)]

@@ -3,7 +3,7 @@
 //! To add a regulariser, add a variant to [`Regularizer`] with its [`Form`], and a row to
 //! [`REGULARIZERS`]. Config, Python and errors read that table; solvers ask for the form only.
 
-use super::Probe;
+use super::probe::Probe;
 use crate::registry::{Parameter, Range, RegistryEntry};
 
 /// A regulariser that users can name. One over groups of columns is built without them.

@@ -2,7 +2,8 @@
 
 use super::data::{Prepared, Samples};
 use super::loss::{Batch, Loss};
-use super::objective::{ClippedSum, Objective, PerSample, Probe, Scratch};
+use super::objective::{ClippedSum, Objective, PerSample, Scratch};
+use super::probe::Probe;
 use super::{Sharing, Table};
 use rayon::prelude::*;
 use std::sync::Arc;

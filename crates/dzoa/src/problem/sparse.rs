@@ -5,7 +5,7 @@
 //! lines become lines in turn (grammar compression, after Larsson and Moffat's Re-Pair, 1999). Of
 //! a9a's entries that leaves less than a third.
 
-use super::data::DataError;
+use super::data_error::DataError;
 use crate::kernels::{Aligned, LANES, vectorized};
 use std::sync::OnceLock;
 
