@@ -113,32 +113,35 @@ impl Figure for Rate {
                 ],
             },
         ];
-        let value = |algorithm: &str, figure: &str, rounds: f64| {
-            let is =
-                |key: &Key| key.figure == figure && key.algorithm == algorithm && key.x == rounds;
-            points.iter().find(|p| is(&p.key)).map_or("?".into(), |p| number(p.mean))
-        };
-        let last = ROUNDS[ROUNDS.len() - 1];
-        let caption = format!(
-            "**Rate.** D-ZOA on the paper's example at ε = {EPSILON} a round, δ = {} (nominal). \
-             (a) Error of the average of \
-             rounds 1 to M and of the last iterate. (b) Centralised objective at each agent's \
-             average, above the optimum, \
-             mean over the agents, with Theorem 3's bound for the noise of Theorem 1 (largest σₖ), \
-             which the run does not \
-             have. {}{} At M = {last}: gap {}, bound {}, its noise floor {}; error of the average \
-             {}, of the last iterate {}.",
-            number(DELTA),
-            spread(trials),
-            lost(points),
-            value(AVERAGE, "rate-b", last as f64),
-            value(BOUND, "rate-b", last as f64),
-            value(FLOOR, "rate-b", last as f64),
-            value(AVERAGE, "rate-a", last as f64),
-            value(LAST, "rate-a", last as f64),
-        );
+        let caption = caption(points, trials);
         Ok(Drawing { svg: Chart { panels, columns: 1 }.svg(), caption, further: Vec::new() })
     }
+}
+
+fn caption(points: &[Point], trials: u64) -> String {
+    let value = |algorithm: &str, figure: &str, rounds: f64| {
+        let is = |key: &Key| key.figure == figure && key.algorithm == algorithm && key.x == rounds;
+        points.iter().find(|p| is(&p.key)).map_or("?".into(), |p| number(p.mean))
+    };
+    let last = ROUNDS[ROUNDS.len() - 1];
+    format!(
+        "**Rate.** D-ZOA on the paper's example at ε = {EPSILON} a round, δ = {} (nominal). \
+         (a) Error of the average of \
+         rounds 1 to M and of the last iterate. (b) Centralised objective at each agent's \
+         average, above the optimum, \
+         mean over the agents, with Theorem 3's bound for the noise of Theorem 1 (largest σₖ), \
+         which the run does not \
+         have. {}{} At M = {last}: gap {}, bound {}, its noise floor {}; error of the average \
+         {}, of the last iterate {}.",
+        number(DELTA),
+        spread(trials),
+        lost(points),
+        value(AVERAGE, "rate-b", last as f64),
+        value(BOUND, "rate-b", last as f64),
+        value(FLOOR, "rate-b", last as f64),
+        value(AVERAGE, "rate-a", last as f64),
+        value(LAST, "rate-a", last as f64),
+    )
 }
 
 /// What one run shows at each of [`ROUNDS`]: a run of M rounds is the beginning of a longer one.
