@@ -1,7 +1,6 @@
 //! The estimators' work: built-in losses on rows that Python has scaled.
 
-use crate::minimize::regularizer;
-use crate::named::named;
+use crate::named::{named, regularizer};
 use crate::network::Network;
 use crate::run::{Listener, Stop, interruptible, streams};
 use crate::statement::of_agents;

@@ -2,7 +2,7 @@
 
 use crate::ObjectiveError;
 use crate::fit::sensitivities;
-use crate::named::named;
+use crate::named::regularizer;
 use crate::network::Network;
 use crate::oracle::{FirstError, PyOracle, count_samples};
 use crate::run::{Listener, Stop, interruptible, streams};
@@ -15,9 +15,7 @@ use dzoa::plan::{
     Reported, RunSpec,
 };
 use dzoa::prelude::ZerothOrder;
-use dzoa::problem::regularizer::{REGULARIZERS, Regularizer};
 use dzoa::problem::{BlackBox, Failure, Limits};
-use dzoa::registry::{Options as Numbers, Registry};
 use dzoa::run::evaluate::mean;
 use dzoa::run::{Observer, RoundView, ValueRecorder};
 use numpy::{PyArray1, PyArray2};
@@ -135,13 +133,6 @@ fn unsuited(name: &str, refused: &Refused) -> String {
         ),
         other => format!("mechanism=\"{name}\": {other}"),
     }
-}
-
-/// R by its name, of those that need no groups of columns.
-pub fn regularizer(name: &str, l1_ratio: f64) -> PyResult<Regularizer> {
-    let known = Registry::new(REGULARIZERS)
-        .filter(|entry| !(entry.build)(&Numbers::default()).is_grouped());
-    named("regularizer", &known, name, |key| (key == "l1_ratio").then_some(l1_ratio))
 }
 
 /// Minimises the sum of the objectives. Returns a dictionary for `dzoa.Result`.
