@@ -1,8 +1,7 @@
 //! The estimators' work: built-in losses on rows that Python has scaled.
 
-use crate::named::named;
+use crate::named::{named, regularizer};
 use crate::network::Network;
-use crate::regularizer::regularizer;
 use crate::run::{Listener, Stop, interruptible, streams};
 use crate::statement::{of_agents, sensitivities};
 use dzoa::plan::{Algorithm, Auto, Data, Keys, Mechanism, Plan, Refused, RunSpec};

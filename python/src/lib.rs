@@ -8,7 +8,6 @@ mod named;
 mod network;
 mod oracle;
 mod privacy;
-mod regularizer;
 mod run;
 mod statement;
 

@@ -1,9 +1,9 @@
 //! `dzoa.minimize`: Python callables, one per agent.
 
 use crate::ObjectiveError;
+use crate::named::regularizer;
 use crate::network::Network;
 use crate::oracle::{EarlyEnd, FirstError, PyOracle, count_samples};
-use crate::regularizer::regularizer;
 use crate::run::{Listener, interruptible, streams};
 use crate::statement::{of_agents, sensitivities};
 use dzoa::Status;

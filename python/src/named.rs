@@ -1,6 +1,7 @@
 //! What Python names, from the tables of the library.
 
-use dzoa::registry::Registry;
+use dzoa::problem::regularizer::{REGULARIZERS, Regularizer};
+use dzoa::registry::{Options, Registry};
 use pyo3::PyResult;
 use pyo3::exceptions::PyValueError;
 
@@ -18,4 +19,11 @@ pub fn named<T>(
     entry
         .from_numbers(number)
         .map_err(|error| PyValueError::new_err(format!("{argument}: {error}")))
+}
+
+/// R by its name, of those that need no groups of columns.
+pub fn regularizer(name: &str, l1_ratio: f64) -> PyResult<Regularizer> {
+    let known = Registry::new(REGULARIZERS)
+        .filter(|entry| !(entry.build)(&Options::default()).is_grouped());
+    named("regularizer", &known, name, |key| (key == "l1_ratio").then_some(l1_ratio))
 }

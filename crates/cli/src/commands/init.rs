@@ -1,6 +1,9 @@
 //! `dzoa init`: something that runs, to change from there.
 
 use crate::terminal;
+use dzoa::problem::loss::LOSSES;
+use dzoa::problem::regularizer::REGULARIZERS;
+use dzoa::registry::Registry;
 use dzoa::streams::{Purpose, Streams, fill_normal};
 use dzoa_table::{Error, Result};
 use rand::RngExt;
@@ -14,7 +17,7 @@ const CLINICS: [(&str, usize); 3] = [("north", 80), ("south", 60), ("west", 40)]
 
 /// Writes run.toml and three small data files. Overwrites nothing.
 pub fn init(dir: &Path) -> Result<()> {
-    let mut files = vec![("run.toml".to_string(), CONFIG.to_string())];
+    let mut files = vec![("run.toml".to_string(), config())];
     for (name, rows) in CLINICS {
         files.push((format!("{name}.csv"), clinic(name, rows)));
     }
@@ -38,6 +41,13 @@ pub fn init(dir: &Path) -> Result<()> {
     }
     let _ = writeln!(text, "\nnext: dzoa run {}", dir.join("run.toml").display());
     terminal::print(&text)
+}
+
+/// The starter config, with the names that its comments list.
+fn config() -> String {
+    CONFIG
+        .replace("{losses}", &Registry::new(LOSSES).names().join(" | "))
+        .replace("{regularizers}", &Registry::new(REGULARIZERS).names().join(" | "))
 }
 
 /// Made-up patients: the risk of a stay rises with age, blood pressure and smoking.

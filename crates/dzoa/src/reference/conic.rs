@@ -286,3 +286,34 @@ fn slopes(lines: &[LossLine], samples: usize, multipliers: &[f64]) -> Vec<f64> {
     }
     sums.iter().map(|(sum, total)| if *total > 0.0 { sum / total } else { 0.0 }).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The minimiser over z of a sum of losses.
+    fn minimiser(losses: Vec<Epigraph>) -> f64 {
+        let mut program = ConicProgram::new(1);
+        for loss in losses {
+            program.add_sample(loss, &WeightedRow { x: vec![(0, 1.0)], y: 0.0, weight: 0.7 });
+        }
+        program.solve().unwrap().b[0]
+    }
+
+    #[test]
+    fn a_log_sum_of_two_exponentials_is_least_where_they_are_equal() {
+        // log(e^(z + a) + e^(-z + b)) at z = (b - a)/2; a third line is far below both.
+        let (a, b) = (0.3, 1.7);
+        let lines = vec![Line::new(1.0, a), Line::new(-1.0, b), Line::new(0.0, -60.0)];
+        assert!((minimiser(vec![Epigraph::LogSumExp(lines)]) - 0.7).abs() < 1e-6);
+    }
+
+    #[test]
+    fn rounded_lines_are_a_parabola_around_their_kink() {
+        // 2 max(z - 1, 1 - z), rounded off, pulled by -z: curvature (z - 1) = 1 between the lines.
+        let lines = vec![Line::new(1.0, -1.0), Line::new(-1.0, 1.0)];
+        let rounded = Epigraph::Rounded { curvature: 4.0, factor: 2.0, lines };
+        let pulled = minimiser(vec![rounded, Epigraph::Lines(vec![Line::new(-1.0, 0.0)])]);
+        assert!((pulled - 1.25).abs() < 1e-6, "{pulled}");
+    }
+}

@@ -7,7 +7,9 @@ use dzoa::plan::{Algorithm, Auto, Data, Keys, Mechanism, Plan, RunSpec};
 use dzoa::prelude::*;
 use dzoa::privacy::Budget;
 use dzoa::privacy::calibrate::Schedule;
+use dzoa::problem::loss;
 use dzoa::problem::synthetic::Synthetic;
+use dzoa::registry::{Options, Registry};
 use dzoa::run::evaluate::error_or_infinity;
 use dzoa::streams::Purpose;
 use dzoa::tuning::Setting;
@@ -83,10 +85,10 @@ impl ExactDraw {
             normalize_columns: false,
             ..Synthetic::default()
         };
-        let known: Arc<dyn Loss> = match loss {
-            "hinge" => Arc::new(Hinge),
-            _ => Arc::new(Logistic),
-        };
+        let known = Registry::new(loss::LOSSES)
+            .entry(loss)
+            .map(|entry| (entry.build)(&Options::default()))
+            .ok_or_else(|| Error::run(format!("{loss}: is no loss of the table")))?;
         let mut rng = streams.rng(Purpose::Data, "data", 0);
         let problem = Problem {
             agents: law.draw(known.targets(), &mut rng).into_iter().map(Arc::new).collect(),
