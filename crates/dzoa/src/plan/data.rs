@@ -73,7 +73,7 @@ impl Boxes {
             let (data, graph) = (self.boxes.len(), graph.len());
             return Err(BuildError::Count { data, graph }.into());
         }
-        if !spec.mechanism.measures_curvature() || !spec.step.is_auto() {
+        if !are_measured(spec) {
             return Ok(self);
         }
         let u1 = spec.smoothing.or(BOX_LOOP.smoothing);
@@ -113,6 +113,11 @@ impl Boxes {
     pub(super) fn are_per_sample(&self) -> bool {
         self.boxes.iter().all(|known| known.is_per_sample())
     }
+}
+
+/// Whether black boxes are asked for their curvature before the first round.
+pub(super) fn are_measured(spec: &RunSpec) -> bool {
+    spec.mechanism.measures_curvature() && spec.step.is_auto()
 }
 
 impl Data {

@@ -3,12 +3,13 @@
 //!
 //! [`RunSpec`] is what is asked for, with `auto` where the public rules choose; [`Data`] is what is
 //! minimised over; [`Plan::new`] decides everything from them and the network, from public numbers
-//! alone. Simulation, real agents, comparison, audit and Python are readers of a plan.
+//! alone; a [`Forecast`] is what of it is known before anything is computed. Simulation, real agents, comparison, audit and Python are readers of a plan.
 //!
 //! [`mechanism`] has the registry of mechanisms, one file each; `rules` every number that is chosen
 //! without being asked for.
 
 mod data;
+mod forecast;
 mod intrinsic;
 pub mod mechanism;
 mod none;
@@ -23,6 +24,7 @@ mod spending;
 mod steps;
 
 pub use data::{Boxes, Data, DataKind, Measured};
+pub use forecast::Forecast;
 pub use intrinsic::{Intrinsic, OptimumNorm};
 pub use mechanism::{
     Assumed, Charges, Claimed, KeyError, Keys, MECHANISMS, Mechanism, Protection, Total,
