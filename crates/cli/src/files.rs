@@ -1,6 +1,6 @@
 //! What a run leaves on disk and on the terminal.
 
-use crate::config::Config;
+use crate::config::{Config, RowsSpec};
 use crate::trial::Trial;
 use dzoa_report::{
     Model, NOT_TO_BE_SHARED, Summary, Trace, convergence_svg, join_traces, run_html, to_json,
@@ -37,16 +37,15 @@ pub fn output_directory(out: Option<&Path>, name: &str) -> Result<PathBuf> {
 }
 
 /// Writes everything a run leaves behind.
-pub fn write_files(out: &Path, config: &Config, trials: &[Trial], summary: &Summary) -> Result<()> {
+pub fn write_files(out: &Path, model: &Model, trials: &[Trial], summary: &Summary) -> Result<()> {
     let parts: Vec<&Path> = trials.iter().map(|trial| trial.trace.as_path()).collect();
     let path = parts[0];
     join_traces(path, &parts[1..])?;
-    write_file(out, "model.json", &to_json(&model(config, summary))?)?;
-    let local = serde_json::json!({
-        "sharing": NOT_TO_BE_SHARED,
-        "agents": &trials[0].local,
-    });
-    write_private(out, "local.json", &to_json(&local)?)?;
+    write_file(out, "model.json", &to_json(model)?)?;
+    if let Some(rows) = &trials[0].on_rows {
+        let local = serde_json::json!({ "sharing": NOT_TO_BE_SHARED, "agents": &rows.local });
+        write_private(out, "local.json", &to_json(&local)?)?;
+    }
     if let Some(svg) = convergence_svg(summary) {
         write_private(out, "convergence.svg", &format!("{svg}<!-- {NOT_TO_BE_SHARED} -->\n"))?;
     }
@@ -58,13 +57,13 @@ pub fn write_files(out: &Path, config: &Config, trials: &[Trial], summary: &Summ
 }
 
 /// model.json: the coefficients in the summary, and how rows become their columns.
-pub fn model(config: &Config, summary: &Summary) -> Model {
+pub fn model(config: &Config, rows: Option<&RowsSpec>, summary: &Summary) -> Model {
     let given = |path: &str| config.given.pointer(path).and_then(serde_json::Value::as_f64);
     Model {
         huber_delta: given("/problem/huber_delta"),
         quantile: given("/problem/quantile"),
-        intercept: config.problem.intercept,
-        schema: config.schema.as_ref().map(Schema::to_json),
+        intercept: rows.is_some_and(|rows| rows.problem.intercept),
+        schema: rows.and_then(|rows| rows.schema.as_ref()).map(Schema::to_json),
         ..Model::new(summary)
     }
 }

@@ -44,7 +44,8 @@ impl ProblemSpec {
     /// Reads `[problem]` of a run over rows.
     pub fn read(section: &Section<'_>) -> Result<Self> {
         let loss = read_loss(section)?;
-        let (regularizer, groups) = read_regularizer(section)?;
+        let words = ["l1", "l2", "elastic-net", "group-l1", "none"];
+        let (regularizer, groups) = read_regularizer(section, &words, "l1")?;
         let eta = match section.non_negative("eta")? {
             Some(eta) => eta,
             None if matches!(regularizer, Regularizer::None) => 0.0,
@@ -124,12 +125,19 @@ fn read_loss(section: &Section<'_>) -> Result<Arc<dyn Loss>> {
     Ok(loss)
 }
 
-/// The regulariser, and the groups of columns for `group-l1`.
-fn read_regularizer(section: &Section<'_>) -> Result<(Regularizer, Vec<Vec<ColumnRef>>)> {
-    let words = ["l1", "l2", "elastic-net", "group-l1", "none"];
-    let kind = section.choice("regularizer", &words)?.unwrap_or("l1");
+/// The regulariser among these, and the groups of columns for `group-l1`.
+pub fn read_regularizer(
+    section: &Section<'_>,
+    words: &[&'static str],
+    default: &'static str,
+) -> Result<(Regularizer, Vec<Vec<ColumnRef>>)> {
+    let kind = section.choice("regularizer", words)?.unwrap_or(default);
     let ratio = section.number("l1_ratio", |r| (0.0..=1.0).contains(&r), "between 0 and 1")?;
-    let groups: Option<Vec<Vec<ColumnRef>>> = section.optional("groups")?;
+    // Elsewhere the key is unknown.
+    let groups: Option<Vec<Vec<ColumnRef>>> = match words.contains(&"group-l1") {
+        true => section.optional("groups")?,
+        false => None,
+    };
     let elastic = kind == "elastic-net";
     only_with(section, "l1_ratio", ratio.is_some(), "regularizer = \"elastic-net\"", elastic)?;
     let grouped = kind == "group-l1";
