@@ -1,6 +1,6 @@
 //! What a run leaves on disk and on the terminal.
 
-use crate::config::Config;
+use crate::config::RowsSpec;
 use crate::trial::Trial;
 use dzoa_report::{
     Model, NOT_TO_BE_SHARED, Summary, Trace, convergence_svg, join_traces, run_html, to_json,
@@ -37,16 +37,15 @@ pub fn output_directory(out: Option<&Path>, name: &str) -> Result<PathBuf> {
 }
 
 /// Writes everything a run leaves behind.
-pub fn write_files(out: &Path, config: &Config, trials: &[Trial], summary: &Summary) -> Result<()> {
+pub fn write_files(out: &Path, model: &Model, trials: &[Trial], summary: &Summary) -> Result<()> {
     let parts: Vec<&Path> = trials.iter().map(|trial| trial.trace.as_path()).collect();
     let path = parts[0];
     join_traces(path, &parts[1..])?;
-    write_file(out, "model.json", &to_json(&model(config, summary))?)?;
-    let local = serde_json::json!({
-        "sharing": NOT_TO_BE_SHARED,
-        "agents": &trials[0].local,
-    });
-    write_private(out, "local.json", &to_json(&local)?)?;
+    write_file(out, "model.json", &to_json(model)?)?;
+    if let Some(rows) = &trials[0].on_rows {
+        let local = serde_json::json!({ "sharing": NOT_TO_BE_SHARED, "agents": &rows.local });
+        write_private(out, "local.json", &to_json(&local)?)?;
+    }
     if let Some(svg) = convergence_svg(summary) {
         write_private(out, "convergence.svg", &format!("{svg}<!-- {NOT_TO_BE_SHARED} -->\n"))?;
     }
@@ -58,10 +57,14 @@ pub fn write_files(out: &Path, config: &Config, trials: &[Trial], summary: &Summ
 }
 
 /// model.json: the coefficients in the summary, and how rows become their columns.
-pub fn model(config: &Config, summary: &Summary) -> Model {
-    Model {
-        intercept: config.problem.intercept,
-        schema: config.schema.as_ref().map(Schema::to_json),
-        ..Model::new(summary).with_loss(&*config.problem.loss)
+pub fn model(rows: Option<&RowsSpec>, summary: &Summary) -> Model {
+    let model = Model::new(summary);
+    match rows {
+        None => model,
+        Some(rows) => Model {
+            intercept: rows.problem.intercept,
+            schema: rows.schema.as_ref().map(Schema::to_json),
+            ..model.with_loss(&*rows.problem.loss)
+        },
     }
 }

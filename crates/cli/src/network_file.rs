@@ -1,6 +1,6 @@
 //! The one public file of a network: a config whose agents have addresses.
 
-use crate::config::Config;
+use crate::config::{Config, RowsSpec};
 use dzoa_node::certs::{Authority, CertError};
 use dzoa_node::transport::{Place, host};
 use dzoa_table::{DataSource, Error, Result, Shape, shown};
@@ -10,6 +10,8 @@ use std::path::Path;
 pub struct NetworkFile {
     /// The config.
     pub config: Config,
+    /// What is minimised over which rows.
+    pub rows: RowsSpec,
     /// What neighbours compare when they meet.
     pub digest: [u8; 32],
     /// All agents, in the order of the graph.
@@ -27,7 +29,7 @@ impl NetworkFile {
                 "a network file is a config with the agents' names and addresses; examples/hospitals/network.toml is one",
             ));
         }
-        let config = Config::load(Some(path), sets)?;
+        let (config, rows) = Config::load_rows(Some(path), sets)?;
         if config.network.agents.is_empty() {
             return Err(Error::input(format!("{file}: `network.agents` is missing"))
                 .hint("agents = [{ name = \"a\", address = \"127.0.0.1:7701\" }, ...]"));
@@ -37,7 +39,7 @@ impl NetworkFile {
             numbered.map(|(index, (name, address))| Place { index, name, address }).collect()
         };
         let (places, routers) = (placed(&config.network.agents), placed(&config.network.routers));
-        let network = Self { digest: digest(&config), config, places, routers };
+        let network = Self { digest: digest(&config), config, rows, places, routers };
         let checked = network.check_runs_apart().and_then(|()| network.check_needs_no_overseer());
         checked.map_err(|error| error.at(&file.to_string()))?;
         Ok(network)
@@ -45,7 +47,7 @@ impl NetworkFile {
 
     /// Refuses what agents on machines of their own cannot run.
     fn check_runs_apart(&self) -> Result<()> {
-        let Config { run, spec, data, network, .. } = &self.config;
+        let Config { run, spec, network, .. } = &self.config;
         // The other algorithms run in lockstep, some of them around a coordinator: no agent of
         // theirs can wait, restart or resume.
         if spec.algorithm.entry().is_some() {
@@ -63,13 +65,13 @@ impl NetworkFile {
             ))
             .hint("remove run.seed: whoever knows it can subtract the noise"));
         }
-        if self.synthetic() && run.seed.is_none() {
+        if self.rows.is_synthetic() && run.seed.is_none() {
             return Err(Error::input(
                 "`data.synthetic` needs `run.seed`: every agent draws its part from it",
             )
             .hint("set run.seed, for a trial on loopback; or give the agents files"));
         }
-        if matches!(data, DataSource::Split { .. }) {
+        if matches!(self.rows.data, DataSource::Split { .. }) {
             return Err(Error::input(
                 "`data.file` holds all agents' rows, which no agent may have",
             )
@@ -106,24 +108,19 @@ impl NetworkFile {
             )
             .hint("give a public bound, or 0"));
         }
-        if let (Some(key), false) = (spec.mechanism.left_to_rule(), self.synthetic()) {
+        if let (Some(key), false) = (spec.mechanism.left_to_rule(), self.rows.is_synthetic()) {
             return Err(Error::input(format!(
                 "`{key}` is missing, and the rule for it needs all agents' rows"
             ))
             .hint("`dzoa run` on data like theirs shows what the rule chooses"));
         }
-        if (spec.rho.is_auto() || spec.rounds.is_auto()) && !self.synthetic() {
+        if (spec.rho.is_auto() || spec.rounds.is_auto()) && !self.rows.is_synthetic() {
             return Err(Error::input(
                 "`algorithm.rho` or `algorithm.rounds` is \"auto\", which needs the size of the smallest agent",
             )
             .hint("give numbers; `dzoa privacy plan` shows what a budget buys"));
         }
         Ok(())
-    }
-
-    /// Whether all rows are drawn from the seed, so that everybody knows them.
-    fn synthetic(&self) -> bool {
-        matches!(self.config.data, DataSource::Synthetic(_))
     }
 
     /// The position of an agent.

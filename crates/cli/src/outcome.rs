@@ -20,12 +20,17 @@ pub fn outcome(trials: &[Trial], out: &Path) -> Result<()> {
             "stopped by Ctrl-C after round {round}{which}; what is done is in {}",
             out.display()
         ))),
+        // A program that was interrupted fails.
+        status if interrupt::asked() => Err(Error::run(format!(
+            "stopped by Ctrl-C ({status}){which}; what is done is in {}",
+            out.display()
+        ))),
         status => Err(Error::run(format!("{status}{which}")).hint(way_out(status))),
     }
 }
 
 /// What to do about a run that failed.
-pub fn way_out(status: &Status) -> &'static str {
+fn way_out(status: &Status) -> &'static str {
     match status {
         Status::Finished | Status::Stopped { .. } => "start it again",
         Status::NonFinite { .. } | Status::Diverged { .. } => {

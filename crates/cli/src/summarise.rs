@@ -1,29 +1,31 @@
 //! From trials to the summary of a run.
 
-use crate::config::Config;
+use crate::config::{Config, RowsSpec};
+use crate::objectives::Objectives;
 use crate::trial::Trial;
 use dzoa::baselines::Needs;
-use dzoa::plan::{Circumstances, Noise, Plan, REPLICATES};
+use dzoa::plan::{Circumstances, Data, Noise, Plan, REPLICATES};
 use dzoa::prelude::*;
 use dzoa::privacy::{EarlierRuns, Ledger, RunId, Statement, gaussian};
 use dzoa::reference::Certificate;
-use dzoa::run::evaluate::mean;
 use dzoa_report::{NOT_TO_BE_SHARED, PrivacyEntry, Summary};
-use dzoa_table::{Instances, Schema};
+use dzoa_table::Schema;
 
 /// The summary of a run.
 pub fn summarise(
     config: &Config,
-    instances: &Instances,
+    objectives: &Objectives<'_>,
     trials: &[Trial],
     earlier_runs: EarlierRuns,
 ) -> Summary {
-    let graph = &instances.graph;
+    let graph = objectives.graph();
     let first = &trials[0];
     let plan = first.plan.as_ref().expect("the first trial keeps its plan");
     let failed = trials.iter().find(|trial| trial.status != Status::Finished);
     let optima: Option<Vec<f64>> =
-        trials.iter().map(|trial| Some(trial.optimum.as_ref()?.objective)).collect();
+        trials.iter().map(|trial| Some(trial.optimum()?.objective)).collect();
+    let on_rows = || trials.iter().filter_map(|trial| trial.on_rows.as_ref());
+    let values: Option<Vec<f64>> = trials.iter().map(|trial| trial.objective).collect();
     let curve = ErrorCurve::over(trials);
     Summary {
         sharing: NOT_TO_BE_SHARED.into(),
@@ -31,11 +33,11 @@ pub fn summarise(
         status: failed.map_or(&Status::Finished, |trial| &trial.status).word().into(),
         algorithm: config.spec.algorithm.name().into(),
         mechanism: config.spec.mechanism.name().into(),
-        loss: config.problem.loss.name().into(),
+        loss: plan.data().loss().into(),
         agent_names: graph.names().to_vec(),
         agents: graph.len(),
         edges: graph.edges().collect(),
-        features: instances.columns.len(),
+        features: objectives.columns().len(),
         rounds: plan.rounds(),
         rounds_done: trials.iter().map(|trial| trial.rounds_done).min().unwrap_or(0),
         trials: trials.len(),
@@ -46,15 +48,15 @@ pub fn summarise(
         error_low: curve.low,
         error_high: curve.high,
         final_error: final_error(trials),
-        final_errors: trials.iter().map(|trial| trial.final_error.and_then(finite)).collect(),
-        accuracies: trials.iter().filter_map(|trial| trial.accuracy).collect(),
-        objective: average(trials.iter().map(|trial| trial.objective).collect()),
+        final_errors: on_rows().map(|rows| rows.final_error.and_then(finite)).collect(),
+        accuracies: on_rows().filter_map(|rows| rows.accuracy).collect(),
+        objective: values.and_then(average),
         optimum: optima.and_then(average),
         optimum_stationarity: worst(trials, |certificate| Some(certificate.stationarity)),
         optimum_gap: worst(trials, |certificate| certificate.duality_gap),
-        consensus: consensus(&first.estimates),
+        consensus: first.consensus,
         coefficients: first.estimates.clone(),
-        columns: instances.columns.clone(),
+        columns: objectives.columns().to_vec(),
         oracle_calls: trials.iter().map(|trial| trial.costs.oracle_calls).sum(),
         messages: trials.iter().map(|trial| trial.costs.messages).sum(),
         bytes: trials.iter().map(|trial| trial.costs.bytes).sum(),
@@ -63,7 +65,7 @@ pub fn summarise(
         seconds: trials.iter().map(|trial| trial.elapsed.as_secs_f64()).sum(),
         // Of the first trial, whose ledgers are shown.
         privacy: (0..graph.len())
-            .map(|k| privacy_entry(config, &About::of(first, k, earlier_runs)))
+            .map(|k| privacy_entry(config, objectives.rows(), &About::of(first, k, earlier_runs)))
             .collect(),
         config: config.given.clone(),
     }
@@ -103,17 +105,8 @@ fn average(values: Vec<f64>) -> Option<f64> {
 /// The largest violation over the trials; nothing where a trial has no optimum or no such number.
 fn worst(trials: &[Trial], violation: fn(&Certificate) -> Option<f64>) -> Option<f64> {
     let all: Option<Vec<f64>> =
-        trials.iter().map(|trial| violation(&trial.optimum.as_ref()?.certificate)).collect();
+        trials.iter().map(|trial| violation(&trial.optimum()?.certificate)).collect();
     finite(all?.into_iter().fold(0.0, f64::max))
-}
-
-/// The largest distance of an agent from the mean of the agents.
-fn consensus(estimates: &[Vec<f64>]) -> Option<f64> {
-    let centre = mean(estimates);
-    let distances = estimates.iter().map(|estimate| {
-        estimate.iter().zip(&centre).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt()
-    });
-    finite(distances.fold(0.0, f64::max))
 }
 
 /// What a privacy entry is about.
@@ -140,7 +133,7 @@ impl<'a> About<'a> {
         Self {
             plan: trial.plan.as_ref().expect("the first trial keeps its plan"),
             k,
-            noise: trial.noise.get(k),
+            noise: trial.on_rows.as_ref().and_then(|rows| rows.noise.get(k)),
             ledger: &trial.ledgers[k],
             run: trial.runs[k],
             earlier_runs,
@@ -150,19 +143,21 @@ impl<'a> About<'a> {
 }
 
 /// What may be said about one agent's privacy, however its run ended, and what is known about its
-/// noise.
-pub fn privacy_entry(config: &Config, about: &About<'_>) -> PrivacyEntry {
+/// noise. `rows` is nothing where programs hold them.
+pub fn privacy_entry(config: &Config, rows: Option<&RowsSpec>, about: &About<'_>) -> PrivacyEntry {
     let &About { plan, k, noise, ledger, run, earlier_runs, needs } = about;
     let Some(delta) = plan.claimed().delta() else { return Statement::none().into() };
-    let (void, rests_on) = (void(config), rests_on(config, plan, needs));
+    let schema = rows.and_then(|rows| rows.schema.as_ref());
+    let (void, rests_on) = (void(config, schema), rests_on(schema, plan, needs));
     let circumstances = Circumstances { ledger, run, earlier_runs, void, rests_on };
     let mut entry = PrivacyEntry::from(plan.statement(k, circumstances));
     if plan.uses_c1() {
-        let bounded = config.schema.as_ref().is_none_or(Schema::rows_in_unit_ball);
+        let bounded = schema.is_none_or(Schema::rows_in_unit_ball);
         entry.c1 = Some(plan.data().assumed_c1());
         entry.c1_holds = Some(plan.data().knows_c1() && bounded);
     }
-    if plan.claimed().budget().is_some() {
+    // A program is not asked often enough to measure its noise.
+    if plan.claimed().budget().is_some() || rows.is_none() {
         let charges = &plan.at(k).charges;
         let sensitivity = Some(charges.sensitivity);
         return PrivacyEntry { sigma_assumed: charges.sigma(), sensitivity, ..entry };
@@ -187,27 +182,34 @@ pub fn privacy_entry(config: &Config, about: &About<'_>) -> PrivacyEntry {
 }
 
 /// What takes a guarantee away.
-fn void(config: &Config) -> Vec<String> {
+fn void(config: &Config, schema: Option<&Schema>) -> Vec<String> {
     // Whoever knows the seed can subtract the noise; and several trials on the same rows release as
     // often.
-    let repeated = config.run.trials > 1 && config.schema.is_some();
-    let reasons = [(config.run.seed.is_some(), Statement::SEEDED), (repeated, Statement::REPEATED)];
-    reasons.iter().filter(|(given, _)| *given).map(|(_, why)| (*why).into()).collect()
+    let repeated = config.run.trials > 1 && schema.is_some();
+    chosen(&[(config.run.seed.is_some(), Statement::SEEDED), (repeated, Statement::REPEATED)])
 }
 
 /// What an exact guarantee rests on here.
-fn rests_on(config: &Config, plan: &Plan, needs: Needs) -> Vec<String> {
+fn rests_on(schema: Option<&Schema>, plan: &Plan, needs: Needs) -> Vec<String> {
     let exact = plan.claimed().budget().is_some();
-    let drops = config.schema.as_ref().is_some_and(Schema::drops_rows);
-    let reasons =
-        [(drops, Statement::ROWS_DROPPED), (needs.trusted_solver, Statement::TRUSTED_SOLVER)];
-    reasons.iter().filter(|(given, _)| exact && *given).map(|(_, what)| (*what).into()).collect()
+    let drops = schema.is_some_and(Schema::drops_rows);
+    let boxes = matches!(plan.data(), Data::Boxes(_));
+    chosen(&[
+        (exact && drops, Statement::ROWS_DROPPED),
+        (exact && needs.trusted_solver, Statement::TRUSTED_SOLVER),
+        (exact && boxes, Statement::OWN_SAMPLE),
+    ])
+}
+
+/// The reasons that there are.
+fn chosen(reasons: &[(bool, &str)]) -> Vec<String> {
+    reasons.iter().filter(|(given, _)| *given).map(|(_, why)| (*why).into()).collect()
 }
 
 /// Mean over trials; nothing if a trial has none.
 fn final_error(trials: &[Trial]) -> Option<f64> {
     let errors: Option<Vec<f64>> =
-        trials.iter().map(|trial| trial.final_error.filter(|error| error.is_finite())).collect();
+        trials.iter().map(|trial| trial.on_rows.as_ref()?.final_error.and_then(finite)).collect();
     let errors = errors.filter(|_| trials.iter().all(|trial| is_done(&trial.status)))?;
     Some(errors.iter().sum::<f64>() / errors.len() as f64)
 }

@@ -1,6 +1,6 @@
 //! Data on stdout.
 
-use dzoa::plan::Plan;
+use dzoa::plan::Outline;
 use dzoa_report::describe_plan;
 use dzoa_table::{Error, Result};
 use std::io::{ErrorKind, Write};
@@ -24,7 +24,6 @@ pub fn print_json(value: &impl serde::Serialize) -> Result<()> {
 }
 
 /// Prints what was decided, for `--dry-run`.
-pub fn print_plan(name: &str, plan: &Plan, json: bool) -> Result<()> {
-    let outline = plan.outline();
-    if json { print_json(&outline) } else { print(&describe_plan(name, &outline)) }
+pub fn print_plan(name: &str, outline: &Outline, json: bool) -> Result<()> {
+    if json { print_json(outline) } else { print(&describe_plan(name, outline)) }
 }

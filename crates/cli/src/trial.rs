@@ -3,17 +3,18 @@
 use crate::config::Config;
 use crate::interrupt;
 use crate::ledger_file::LedgerFile;
+use crate::objectives::{Objectives, plan};
 use crate::progress::Progress;
+use crate::recording::{Recorded, Recording};
 use dzoa::baselines::Needs;
-use dzoa::plan::{Data, Noise, Plan, RunSpec, Spending};
+use dzoa::plan::{Data, Forecast, Noise, Plan, Spending};
 use dzoa::prelude::*;
 use dzoa::privacy::{Entry, Ledger, RunId};
 use dzoa::reference::Optimum;
 use dzoa::run::evaluate::{NormalisedError, accuracy, mean};
-use dzoa::run::{Costs, EarlyStop, Recorder, Simulation};
-use dzoa_report::TraceFile;
-use dzoa_report::refused;
-use dzoa_table::{Error, Instances, Result};
+use dzoa::run::{Costs, EarlyStop, Simulation};
+use dzoa_report::{TraceFile, TraceOf, refused};
+use dzoa_table::{Error, Result};
 use rayon::prelude::*;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -30,10 +31,10 @@ pub struct Trial {
     pub errors: Vec<(u64, f64)>,
     /// The file with all that was recorded.
     pub trace: PathBuf,
-    /// The centralised optimum, where there is one.
-    pub optimum: Option<Optimum>,
-    /// The centralised objective at the mean model.
-    pub objective: f64,
+    /// The sum of the objectives at the mean model; nothing where a program gave no value.
+    pub objective: Option<f64>,
+    /// The largest distance of an agent from the mean model.
+    pub consensus: Option<f64>,
     /// What every agent reports.
     pub estimates: Vec<Vec<f64>>,
     /// Values asked for, and vectors exchanged.
@@ -44,14 +45,8 @@ pub struct Trial {
     pub moved_inside: u64,
     /// The rounds alone.
     pub elapsed: Duration,
-    /// Rows that the mean model classifies as they are labelled, for classifiers.
-    pub accuracy: Option<f64>,
-    /// The paper's metric of what the agents report in the end.
-    pub final_error: Option<f64>,
-    /// Per agent, of the first trial if it finished.
-    pub noise: Vec<Noise>,
-    /// Per agent: values that depend on its rows and stay with it.
-    pub local: Vec<Local>,
+    /// What was measured on the rows, where there are rows.
+    pub on_rows: Option<OnRows>,
     /// What was decided, in the first trial: others differ in rows only.
     pub plan: Option<Plan>,
     /// Per agent.
@@ -62,14 +57,25 @@ pub struct Trial {
     pub needs: Needs,
 }
 
+/// What only somebody with everybody's rows can measure.
+pub struct OnRows {
+    /// The centralised optimum, where there is one.
+    pub optimum: Option<Optimum>,
+    /// Rows that the mean model classifies as they are labelled, for classifiers.
+    pub accuracy: Option<f64>,
+    /// The paper's metric of what the agents report in the end.
+    pub final_error: Option<f64>,
+    /// Per agent, of the first trial if it finished.
+    pub noise: Vec<Noise>,
+    /// Per agent: values that depend on its rows and stay with it.
+    pub local: Vec<Local>,
+}
+
 /// What all trials of a run share.
 pub struct Stage<'a> {
-    /// The config.
-    pub config: &'a Config,
-    /// Rows and network.
-    pub instances: &'a Instances,
-    /// Where to show progress.
-    pub progress: &'a Progress,
+    config: &'a Config,
+    objectives: &'a Objectives<'a>,
+    progress: &'a Progress,
     /// Where its files go.
     out: &'a Path,
     /// Every n-th round is recorded.
@@ -78,26 +84,21 @@ pub struct Stage<'a> {
     spending: Spending,
 }
 
-/// The plan of a first trial without its optimum, which charges do not depend on.
-pub fn planned(spec: &RunSpec, instances: &Instances, streams: &Streams) -> Result<Plan> {
-    let mechanism = spec.mechanism.with_optimum(&[]);
-    let spec = RunSpec { mechanism, ..spec.clone() };
-    let data = Data::Rows(instances.problem(streams));
-    Plan::new(&spec, &data, &instances.graph).map_err(refused)
-}
-
 impl<'a> Stage<'a> {
     /// For trials that leave their traces in a directory, which is made when the first of them
     /// begins.
     pub fn new(
         config: &'a Config,
-        instances: &'a Instances,
-        plan: &Plan,
+        objectives: &'a Objectives<'a>,
+        forecast: &Forecast,
         progress: &'a Progress,
         out: &'a Path,
     ) -> Self {
-        let (every, spending) = (record_every(config, plan), plan.spending());
-        Self { config, instances, progress, out, every, spending }
+        let every = match config.run.record_every {
+            0 => forecast.record_every(config.run.trials as u64),
+            every => every,
+        };
+        Self { config, objectives, progress, out, every, spending: forecast.spending() }
     }
 }
 
@@ -125,22 +126,23 @@ impl Trial {
         trial: usize,
         drive: impl FnOnce(&mut dyn Simulation, &mut dyn Observer) -> Result<Status>,
     ) -> Result<Self> {
-        let Stage { config, instances, progress, out, every, ref spending } = *stage;
-        let problem = instances.problem(streams);
-        let optimum = optimum_of(&problem, progress);
-        let graph = &instances.graph;
-        let plan = plan_with(&config.spec, &problem, graph, optimum.as_ref())?;
+        let Stage { config, objectives, progress, out, every, ref spending } = *stage;
+        let data = objectives.data(&config.spec, streams)?;
+        let optimum = data.problem().and_then(|problem| optimum_of(problem, progress));
+        let graph = objectives.graph();
+        let plan = plan(&config.spec, &data, graph, optimum.as_ref()).map_err(refused)?;
         let mut simulation = plan.simulation(books.spent, streams).map_err(refused)?;
 
-        if trial == 0 {
+        if trial == 0 && objectives.rows().is_some() {
             progress.say(&format!("{}: running", config.name));
         }
+        let file = TraceFile::create(out, trial, trace_of(&data), graph.names(), spending)?;
+        let rounds = plan.rounds();
         let mut watch = Watch {
-            config,
             progress,
-            trace: TraceFile::create(out, trial, graph.names(), spending)?,
-            recorder: Recorder::new(&problem, optimum.as_ref(), every, plan.rounds()),
-            early: EarlyStop::new(config.run.stop_tolerance),
+            recording: Recording::new(file, &data, optimum.as_ref(), every, rounds),
+            early: (config.run.stop_tolerance > 0.0)
+                .then(|| EarlyStop::new(config.run.stop_tolerance)),
             ledgers: books.files,
             failure: None,
             rounds_done: 0,
@@ -148,68 +150,85 @@ impl Trial {
         };
         let started = Instant::now();
         let status = drive(&mut *simulation, &mut watch)?;
-        let Watch { trace, failure, rounds_done, watching, .. } = watch;
+        let Watch { recording, failure, rounds_done, watching, .. } = watch;
+        let elapsed = started.elapsed().saturating_sub(watching);
         if let Some(failure) = failure {
             return Err(failure);
         }
-        let (trace, errors) = trace.finish()?;
-        let elapsed = started.elapsed().saturating_sub(watching);
 
         let estimates: Vec<Vec<f64>> =
             (0..simulation.len()).map(|k| simulation.estimate(k)).collect();
-        let noise = match (trial, status == Status::Finished) {
-            (0, true) => measured_noise(&plan, simulation.agents(), streams),
-            _ => Vec::new(),
-        };
-        let known = optimum.as_ref().and_then(|known| NormalisedError::new(&known.coefficients));
+        let Recorded { trace, errors, objective, consensus } = recording.finish(&estimates)?;
+        let on_rows = data.problem().map(|problem| {
+            let noise = match (trial, status == Status::Finished) {
+                (0, true) => measured_noise(&plan, simulation.agents(), streams),
+                _ => Vec::new(),
+            };
+            OnRows { noise, ..OnRows::new(problem, optimum, &estimates, simulation.agents()) }
+        });
         Ok(Self {
             status,
             rounds_done,
             errors,
             trace,
-            objective: problem.value(&mean(&estimates)),
-            costs: simulation.costs(),
+            objective,
+            consensus,
+            costs: costs(&*simulation, &data),
             step_raised: simulation.agents().iter().any(Agent::step_raised),
             moved_inside: simulation.agents().iter().map(Agent::moved_inside).sum(),
             elapsed,
-            accuracy: accuracy(&problem, &mean(&estimates)),
-            final_error: known.map(|error| error.by_coordinate(&estimates)),
-            local: local_values(simulation.agents(), &problem.agents),
-            noise,
+            on_rows,
             plan: (trial == 0).then_some(plan),
             ledgers: (0..simulation.len()).map(|k| simulation.ledger(k).clone()).collect(),
             runs: (0..simulation.len()).map(|k| simulation.run_id(k)).collect(),
             needs: simulation.lockstep().map(|lockstep| lockstep.needs()).unwrap_or_default(),
-            optimum,
             estimates,
         })
     }
 }
 
-/// The plan of a first trial with all its numbers: what `--dry-run` shows. Only a claim that takes
-/// the optimum's norm, as the paper does, is worth the search for it.
-pub fn planned_in_full(spec: &RunSpec, instances: &Instances, streams: &Streams) -> Result<Plan> {
-    if !spec.mechanism.needs_optimum() {
-        return planned(spec, instances, streams);
+impl Trial {
+    /// The centralised optimum, where there is one.
+    pub fn optimum(&self) -> Option<&Optimum> {
+        self.on_rows.as_ref()?.optimum.as_ref()
     }
-    let problem = instances.problem(streams);
-    let optimum = reference::optimum(&problem).ok();
-    plan_with(spec, &problem, &instances.graph, optimum.as_ref())
 }
 
-/// The plan of a trial whose optimum is known, where there is one.
-fn plan_with(
-    spec: &RunSpec,
-    problem: &Problem,
-    graph: &Graph,
-    optimum: Option<&Optimum>,
-) -> Result<Plan> {
-    let mechanism = match optimum {
-        Some(optimum) => spec.mechanism.with_optimum(&optimum.coefficients),
-        None => spec.mechanism.clone(),
-    };
-    let spec = RunSpec { mechanism, ..spec.clone() };
-    Plan::new(&spec, &Data::Rows(problem.clone()), graph).map_err(refused)
+impl OnRows {
+    /// Of what the agents report in the end; their noise is measured apart.
+    fn new(
+        problem: &Problem,
+        optimum: Option<Optimum>,
+        estimates: &[Vec<f64>],
+        agents: &[Agent],
+    ) -> Self {
+        let known = optimum.as_ref().and_then(|known| NormalisedError::new(&known.coefficients));
+        Self {
+            accuracy: accuracy(problem, &mean(estimates)),
+            final_error: known.map(|error| error.by_coordinate(estimates)),
+            noise: Vec::new(),
+            local: local_values(agents, &problem.agents),
+            optimum,
+        }
+    }
+}
+
+fn trace_of(data: &Data) -> TraceOf {
+    match data {
+        Data::Rows(_) => TraceOf::Rows,
+        Data::Boxes(_) => TraceOf::Boxes,
+    }
+}
+
+/// What it took. Boxes count themselves what was asked of them, before the first round, too.
+fn costs(simulation: &dyn Simulation, data: &Data) -> Costs {
+    let costs = simulation.costs();
+    match data {
+        Data::Rows(_) => costs,
+        Data::Boxes(known) => {
+            Costs { oracle_calls: known.boxes.iter().map(|b| b.evaluations()).sum(), ..costs }
+        }
+    }
 }
 
 /// The noise of every agent; nothing where no noise is claimed.
@@ -251,11 +270,9 @@ fn local_values(agents: &[Agent], samples: &[Arc<Samples>]) -> Vec<Local> {
 
 /// Records, shows progress, keeps the ledgers and listens for Ctrl-C, outside the algorithm.
 struct Watch<'a> {
-    config: &'a Config,
     progress: &'a Progress,
-    recorder: Recorder<'a>,
-    trace: TraceFile<'a>,
-    early: EarlyStop,
+    recording: Recording<'a>,
+    early: Option<EarlyStop>,
     ledgers: Vec<LedgerFile>,
     failure: Option<Error>,
     rounds_done: u64,
@@ -263,60 +280,34 @@ struct Watch<'a> {
     watching: Duration,
 }
 
-impl Observer for Watch<'_> {
-    fn round(&mut self, view: &RoundView<'_>) -> ControlFlow<()> {
-        let started = Instant::now();
-        self.rounds_done = view.round;
-        let mut flow = self.recorder.round(view);
-        let recorded = !self.recorder.records.is_empty();
-        if self.config.run.stop_tolerance > 0.0 && self.early.round(view).is_break() {
-            flow = ControlFlow::Break(());
-        }
-        if interrupt::asked() {
-            flow = ControlFlow::Break(());
-        }
-        // The last round of a run that stops early is recorded, too.
-        if flow.is_break() && !recorded {
-            self.recorder.record(view);
-        }
-        // What is on its way to the disk is not kept.
-        if let Err(error) = self.trace.append(&self.recorder.records) {
-            self.failure = Some(error);
-            flow = ControlFlow::Break(());
-        }
-        self.recorder.records.clear();
-        self.progress.tick();
-        self.watching += started.elapsed();
-        flow
-    }
-
-    fn persist(&mut self, agent: usize, entry: &Entry) -> ControlFlow<()> {
-        match self.ledgers.get_mut(agent).map(|file| file.keep(entry)) {
-            Some(Err(error)) => {
+impl Watch<'_> {
+    /// Ends the run if something could not be written.
+    fn written(&mut self, written: Result<()>) -> ControlFlow<()> {
+        match written {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
                 self.failure = Some(error);
                 ControlFlow::Break(())
             }
-            _ => ControlFlow::Continue(()),
         }
     }
 }
 
-/// Every n-th round is recorded: all of them, unless that would be a quarter of a million records,
-/// or more work than the rounds themselves. To record a round is to look at everybody's rows once
-/// for every agent.
-fn record_every(config: &Config, plan: &Plan) -> u64 {
-    const MOST_RECORDS: u64 = 250_000;
-    /// Passes over its own rows that an agent may be thought to take in a round, where they are
-    /// not counted.
-    const USUAL_PASSES: u64 = 100;
-    let inner = plan.agents().first().and_then(|agent| agent.inner);
-    let passes = inner.map_or(USUAL_PASSES, |inner| inner.oracle_calls(inner.inner_steps));
-    let agents = plan.agents().len() as u64;
-    match config.run.record_every {
-        0 => {
-            let records = config.run.trials as u64 * plan.rounds() * agents;
-            records.div_ceil(MOST_RECORDS).max(agents.div_ceil(passes)).max(1)
-        }
-        every => every,
+impl Observer for Watch<'_> {
+    fn round(&mut self, view: &RoundView<'_>) -> ControlFlow<()> {
+        let started = Instant::now();
+        self.rounds_done = view.round;
+        let still = self.early.as_mut().is_some_and(|early| early.round(view).is_break());
+        let last = still || interrupt::asked();
+        let written = self.recording.round(view, last);
+        let flow = self.written(written);
+        self.progress.tick();
+        self.watching += started.elapsed();
+        if last { ControlFlow::Break(()) } else { flow }
+    }
+
+    fn persist(&mut self, agent: usize, entry: &Entry) -> ControlFlow<()> {
+        let written = self.ledgers.get_mut(agent).map_or(Ok(()), |file| file.keep(entry));
+        self.written(written)
     }
 }

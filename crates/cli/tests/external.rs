@@ -86,6 +86,42 @@ fn the_example_in_python_and_shell_meets_at_the_mean_of_the_centres() {
 }
 
 #[test]
+fn a_dry_run_starts_no_program_and_says_what_is_measured_later() {
+    let dir = tempdir().unwrap();
+    // It would leave a file behind.
+    let second = program(&dir, "pass");
+    let text = std::fs::read_to_string(dir.path().join("b.py")).unwrap();
+    std::fs::write(dir.path().join("b.py"), format!("open('started', 'w').close()\n{text}"))
+        .unwrap();
+    let run = config(dir.path(), &second, "");
+    let text = std::fs::read_to_string(dir.path().join(&run)).unwrap();
+    let text = text.replace("rho = 0.3\n", "").replace("step = 0.3\n", "");
+    std::fs::write(dir.path().join(&run), text).unwrap();
+    let shown = |sets: &[&str]| {
+        let output = dzoa(dir.path(), &[&["run", &run, "--dry-run"], sets].concat());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let measured = shown(&[]);
+    assert!(measured.contains("rho and steps measured at the start of the run"), "{measured}");
+    // Three agents, 30 rounds of 2 T J = 200 values, and 17 for the curvature.
+    assert!(measured.contains("at most 18051 of the objective"), "{measured}");
+    let given = shown(&["--set", "algorithm.rho=0.3"]);
+    assert!(given.contains("steps         measured at the start of the run"), "{given}");
+    assert!(given.contains("30, rho 0.3"), "{given}");
+    let json: serde_json::Value = serde_json::from_str(&shown(&["--json"])).unwrap();
+    assert_eq!(json["steps"], "measured at the start of the run");
+    assert!(json["rho"].is_null() && json["agents"][0]["step"].is_null(), "{json:#}");
+    // With a step nothing is left to measure.
+    let json: serde_json::Value =
+        serde_json::from_str(&shown(&["--json", "--set", "algorithm.step=0.3"])).unwrap();
+    assert_eq!(json["agents"][0]["step"], 0.3);
+    assert!(json.get("steps").is_none(), "{json:#}");
+    assert!(!dir.path().join("started").exists());
+    assert!(!dir.path().join("runs").exists());
+}
+
+#[test]
 fn any_number_of_workers_gives_the_same_bits() {
     let coefficients = |workers: usize| {
         let dir = tempdir().unwrap();

@@ -37,5 +37,5 @@ pub use plot::{convergence_svg, scores_svg};
 pub use private_file::{create_private, let_group_read, replace_private, sync_parent};
 pub use refusal::refused;
 pub use summary::{NOT_TO_BE_SHARED, PrivacyEntry, Summary};
-pub use trace_file::{SHARED_TRACE_HEADER, TraceFile, join_traces, trace_header};
+pub use trace_file::{SHARED_TRACE_HEADER, TraceFile, TraceOf, join_traces};
 pub use write::{csv_field, csv_number, to_json, write_file, write_private};

@@ -46,6 +46,10 @@ fn facts(plan: &Outline) -> Vec<(&'static str, String)> {
     if let (Some(t), Some(j), Some(u1)) = (plan.inner_steps, plan.directions, plan.smoothing) {
         facts.push(("inner loop", format!("T {t}, J {j}, u1 {}", short(u1))));
     }
+    if let Some(when) = plan.steps {
+        let label = if plan.rho.is_some() { "steps" } else { "rho and steps" };
+        facts.push((label, when.into()));
+    }
     if let Some(clip) = plan.clip {
         facts.push(("clip", short(clip)));
     }

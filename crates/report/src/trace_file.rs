@@ -4,7 +4,7 @@ use crate::private_file::replace_private;
 use crate::summary::NOT_TO_BE_SHARED;
 use crate::write::{csv_field, csv_number};
 use dzoa::plan::Spending;
-use dzoa::run::{AgentRecord, Recorder};
+use dzoa::run::{AgentRecord, Recorder, ValueRecord};
 use dzoa_table::{Error, Result};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -25,14 +25,29 @@ pub struct TraceFile<'a> {
 /// protected.
 const HEADER: &str = "trial,round,agent,error,objective_gap,consensus,epsilon_spent";
 
+/// What a trace has to tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TraceOf {
+    /// Rows under a known loss.
+    Rows,
+    /// Black boxes: also the objective at the mean of the agents, and what was asked of each.
+    Boxes,
+}
+
+impl TraceOf {
+    /// The first lines of the file.
+    fn header(self) -> String {
+        let more = match self {
+            Self::Rows => "",
+            Self::Boxes => ",objective,evaluations",
+        };
+        format!("# {NOT_TO_BE_SHARED}\n{HEADER}{more}\n")
+    }
+}
+
 /// The first lines of the trace.csv of an agent.
 pub const SHARED_TRACE_HEADER: &str =
     "# may be shared: functions of what was exchanged\nround,agent,consensus,epsilon_spent";
-
-/// The first lines of the trace.csv of a run, with more columns behind the usual ones.
-pub fn trace_header(more: &str) -> String {
-    format!("# {NOT_TO_BE_SHARED}\n{HEADER}{more}\n")
-}
 
 impl<'a> TraceFile<'a> {
     /// Begins a file in the directory of the run: trace.csv for the first trial, one of its own for
@@ -40,6 +55,7 @@ impl<'a> TraceFile<'a> {
     pub fn create(
         out: &Path,
         trial: usize,
+        of: TraceOf,
         names: &[String],
         spending: &'a Spending,
     ) -> Result<Self> {
@@ -47,7 +63,7 @@ impl<'a> TraceFile<'a> {
             0 => out.join("trace.csv"),
             _ => out.join(format!("trace-{}.csv", trial + 1)),
         };
-        let first = if trial == 0 { trace_header("") } else { String::new() };
+        let first = if trial == 0 { of.header() } else { String::new() };
         let file = std::fs::create_dir_all(out)
             .and_then(|()| replace_private(&path, first.as_bytes()))
             .and_then(|()| OpenOptions::new().append(true).open(&path))
@@ -66,6 +82,15 @@ impl<'a> TraceFile<'a> {
             .map_err(|error| unwritten(&self.path, &error))
     }
 
+    /// Writes recorded rounds of black boxes.
+    pub fn append_values(&mut self, records: &[ValueRecord]) -> Result<()> {
+        let agents = self.names.len();
+        records
+            .iter()
+            .try_for_each(|record| (0..agents).try_for_each(|k| self.value_row(record, k)))
+            .map_err(|error| unwritten(&self.path, &error))
+    }
+
     fn row(&mut self, record: &AgentRecord) -> io::Result<()> {
         writeln!(
             self.file,
@@ -77,6 +102,20 @@ impl<'a> TraceFile<'a> {
             csv_number(record.objective_gap),
             csv_number(Some(record.consensus)),
             csv_number(self.spending.after(record.agent, record.round))
+        )
+    }
+
+    fn value_row(&mut self, record: &ValueRecord, k: usize) -> io::Result<()> {
+        writeln!(
+            self.file,
+            "{},{},{},,,{},{},{},{}",
+            self.trial + 1,
+            record.round,
+            self.names[k],
+            csv_number(Some(record.consensus[k])),
+            csv_number(self.spending.after(k, record.round)),
+            csv_number(record.objective),
+            record.evaluations[k]
         )
     }
 

@@ -47,7 +47,8 @@ impl ProblemSpec {
     /// Reads `[problem]` of a run over rows, whose loss is one of these.
     pub fn read(section: &Section<'_>, losses: &Losses) -> Result<Self> {
         let loss = read_loss(section, losses)?;
-        let (regularizer, groups) = read_regularizer(section)?;
+        let all = Registry::new(REGULARIZERS);
+        let (regularizer, groups) = read_regularizer(section, &all, Regularizer::L1)?;
         let eta = match section.non_negative("eta")? {
             Some(eta) => eta,
             None if regularizer.is_zero() => 0.0,
@@ -114,16 +115,23 @@ fn read_loss(section: &Section<'_>, losses: &Losses) -> Result<Arc<dyn Loss>> {
     Ok((entry.build)(&named.given))
 }
 
-/// The regulariser, and the groups of columns for one that is over groups.
-fn read_regularizer(section: &Section<'_>) -> Result<(Regularizer, Vec<Vec<ColumnRef>>)> {
-    let all = Registry::new(REGULARIZERS);
-    let named = Named::read(section, "regularizer", &all, &[])?;
-    let groups: Option<Vec<Vec<ColumnRef>>> = section.optional("groups")?;
-    named.check(section, &all)?;
-    let entry = named.entry(&all);
-    let regularizer = entry.map_or(Regularizer::L1, |entry| (entry.build)(&named.given));
-    let over_groups = all.filter(|entry| (entry.build)(&Options::default()).is_grouped()).names();
-    let owner = format!("regularizer = \"{}\"", over_groups.join("\" or \""));
+/// The regulariser among these, and the groups of columns for one that is over groups.
+pub fn read_regularizer(
+    section: &Section<'_>,
+    known: &Registry<Regularizer>,
+    default: Regularizer,
+) -> Result<(Regularizer, Vec<Vec<ColumnRef>>)> {
+    let named = Named::read(section, "regularizer", known, &[])?;
+    let over_groups = known.clone().filter(|entry| (entry.build)(&Options::default()).is_grouped());
+    // Elsewhere the key is unknown.
+    let groups: Option<Vec<Vec<ColumnRef>>> = match over_groups.names().is_empty() {
+        true => None,
+        false => section.optional("groups")?,
+    };
+    named.check(section, known)?;
+    let entry = named.entry(known);
+    let regularizer = entry.map_or(default, |entry| (entry.build)(&named.given));
+    let owner = format!("regularizer = \"{}\"", over_groups.names().join("\" or \""));
     let grouped = regularizer.is_grouped();
     only_with(section, "groups", groups.is_some(), &owner, grouped)?;
     let groups = if grouped { section.required("groups")? } else { Vec::new() };

@@ -44,7 +44,7 @@ pub fn agent(args: &AgentArgs) -> Result<()> {
         prepared;
     let config = &network.config;
     if args.dry_run {
-        return terminal::print_plan(&config.name, plan, false);
+        return terminal::print_plan(&config.name, &plan.outline(), false);
     }
 
     if args.group_readable {
@@ -77,7 +77,7 @@ pub fn agent(args: &AgentArgs) -> Result<()> {
     }
 
     let (outcome, elapsed) = exchange(args, &prepared.link(args), &mut node, &mut watch)?;
-    let results = Results { args, config, instances, plan, k, streams: &streams };
+    let results = Results { args, network, instances, plan, k, streams: &streams };
     match outcome {
         DriveEnd::Asked => Err(Error::run(format!(
             "stopped in round {}; everything is kept in {}",
@@ -119,7 +119,7 @@ impl Prepared {
         })?;
         let config = &network.config;
         let fresh = config.streams()?.trial(0);
-        let instances = rows(args, config)?;
+        let instances = instances(args, &network)?;
         let problem = instances.problem(&fresh);
         let plan = Plan::of_one(&config.spec, &Data::Rows(problem.clone()), &instances.graph, k)
             .map_err(refused)?;
@@ -192,16 +192,17 @@ fn open_link(
 }
 
 /// The rows of this agent.
-fn rows(args: &AgentArgs, config: &Config) -> Result<Instances> {
+fn instances(args: &AgentArgs, network: &NetworkFile) -> Result<Instances> {
+    let NetworkFile { config, rows, .. } = network;
     let streams = config.streams()?;
-    match (&args.data, &config.data) {
+    match (&args.data, &rows.data) {
         (Some(file), DataSource::Synthetic(_)) => Err(Error::input(format!(
             "--data {}: the network file says data.synthetic, so there is no file to read",
             file.display()
         ))
         .hint("remove [data] from the network file, or --data")),
-        (None, DataSource::Synthetic(_)) => Instances::prepare(&config.instances(), &streams),
-        (Some(file), _) => Instances::of_one(&config.instances(), file, &streams),
+        (None, DataSource::Synthetic(_)) => Instances::prepare(&config.instances(rows), &streams),
+        (Some(file), _) => Instances::of_one(&config.instances(rows), file, &streams),
         (None, _) => Err(Error::input("--data is missing: this agent has no rows")
             .hint("give the file with this agent's rows; it stays on this machine")),
     }

@@ -10,18 +10,18 @@ use dzoa_table::{Instances, Result};
 
 /// Runs the attack and its controls, and writes what was found.
 pub fn audit(args: &AuditArgs) -> Result<()> {
-    let config = Config::load(args.common.config.as_deref(), &args.common.sets)?;
+    let (config, rows) = Config::load_rows(args.common.config.as_deref(), &args.common.sets)?;
     let name = format!("{}-audit", config.name);
     let out = files::output_directory(args.common.out.as_deref(), &name)?;
     let streams = config.streams()?;
     let pool = config.thread_pool()?;
-    let instances = Instances::prepare(&config.instances(), &streams)?;
+    let instances = Instances::prepare(&config.instances(&rows), &streams)?;
     let spec = AuditSpec {
         name: &config.name,
         run: &config.spec,
         problem: &instances.problem(&streams.trial(0)),
         graph: &instances.graph,
-        bounded_targets: config.schema.is_some(),
+        bounded_targets: rows.schema.is_some(),
         trials: args.trials,
         rounds: args.rounds,
         agent: args.agent.as_deref(),

@@ -12,7 +12,7 @@ use std::path::Path;
 
 /// Tunes, runs and compares, and writes what came out.
 pub fn compare(args: &CompareArgs) -> Result<()> {
-    let config = Config::load(args.common.config.as_deref(), &args.common.sets)?;
+    let (config, rows) = Config::load_rows(args.common.config.as_deref(), &args.common.sets)?;
     let contenders = Contender::parse_list(&args.algorithms)?;
     let name = format!("{}-compare", config.name);
     let out = files::output_directory(args.common.out.as_deref(), &name)?;
@@ -22,7 +22,7 @@ pub fn compare(args: &CompareArgs) -> Result<()> {
     }
     let seed = config.run.seed.unwrap_or(1);
     let pool = config.thread_pool()?;
-    let instances = Instances::prepare(&config.instances(), &Streams::from_seed(seed))?;
+    let instances = Instances::prepare(&config.instances(&rows), &Streams::from_seed(seed))?;
     let spec = CompareSpec {
         name: &config.name,
         base: &config.spec,

@@ -3,15 +3,16 @@
 mod children;
 
 use crate::args::LaunchArgs;
-use crate::files::{output_directory, write_files};
+use crate::files::{model, output_directory, write_files};
 use crate::interrupt;
 use crate::ledger_file::{self, ledger_name};
 use crate::network_file::NetworkFile;
+use crate::objectives::Objectives;
 use crate::outcome::outcome;
 use crate::progress::Progress;
 use crate::summarise::summarise;
 use crate::terminal;
-use crate::trial::{Books, Stage, Trial, planned};
+use crate::trial::{Books, Stage, Trial};
 use children::Children;
 use dzoa::prelude::Streams;
 use dzoa::privacy::EarlierRuns;
@@ -20,7 +21,7 @@ use dzoa_node::journal;
 use dzoa_node::replay::{releases, replay};
 use dzoa_node::transport::{Place, Router, free_port, host, router_configuration};
 use dzoa_report::{Summary, describe};
-use dzoa_table::{DataSource, Error, Instances, Result, shown};
+use dzoa_table::{DataSource, Error, Result, shown};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -31,23 +32,24 @@ const DAYS: u16 = 8;
 /// Runs all agents and reports as `dzoa run` does.
 pub fn launch(args: &LaunchArgs) -> Result<()> {
     let here = Here::new(args)?;
-    let config = &here.network.config;
+    let NetworkFile { config, rows, .. } = &here.network;
     let streams = config.streams()?;
-    let instances = Instances::prepare(&config.instances(), &streams)?;
-    let plan = planned(&config.spec, &instances, &streams.trial(0))?;
+    let objectives = Objectives::of_rows(config, rows, &streams)?;
     if args.dry_run {
-        return terminal::print_plan(&config.name, &plan, args.json);
+        let outline = objectives.outline(&config.spec, &streams.trial(0))?;
+        return terminal::print_plan(&config.name, &outline, args.json);
     }
+    let forecast = objectives.forecast(&config.spec, &streams.trial(0))?;
     let out = output_directory(args.out.as_deref(), &config.name)?;
 
-    run_agents(args, &here, &out, plan.rounds())?;
+    run_agents(args, &here, &out, forecast.rounds())?;
 
     let behind = Progress::hidden();
-    let stage = Stage::new(config, &instances, &plan, &behind, &out);
+    let stage = Stage::new(config, &objectives, &forecast, &behind, &out);
     let trials = [replayed(&here.network, &stage, &streams.trial(0), &out)?];
     // A trial: its ledgers end with it.
-    let summary = summarise(config, &instances, &trials, EarlierRuns::NotCounted);
-    write_files(&out, config, &trials, &summary)?;
+    let summary = summarise(config, &objectives, &trials, EarlierRuns::NotCounted);
+    write_files(&out, &model(Some(rows), &summary), &trials, &summary)?;
     if args.json {
         terminal::print_json(&summary)?;
     } else {
@@ -91,10 +93,10 @@ impl Here {
         let files = data_files(args, &network)?;
         // Read here, too: what is wrong with a file is said before anything starts, and the report
         // needs the rows.
-        if !matches!(network.config.data, DataSource::Synthetic(_)) {
+        if !network.rows.is_synthetic() {
             let listed =
                 network.places.iter().map(|place| (place.name.clone(), files[&place.name].clone()));
-            network.config.data = DataSource::Files(listed.collect());
+            network.rows.data = DataSource::Files(listed.collect());
             network.config.root = PathBuf::new();
         }
         Ok(Self { network, sets, files })
@@ -178,7 +180,7 @@ fn state(out: &Path, name: &str) -> PathBuf {
 /// `--data NAME=FILE`, or the files of the network file.
 fn data_files(args: &LaunchArgs, network: &NetworkFile) -> Result<BTreeMap<String, PathBuf>> {
     let mut files = BTreeMap::new();
-    if let DataSource::Files(listed) = &network.config.data {
+    if let DataSource::Files(listed) = &network.rows.data {
         let root = &network.config.root;
         files.extend(listed.iter().map(|(name, file)| (name.clone(), root.join(file))));
     }
@@ -190,7 +192,7 @@ fn data_files(args: &LaunchArgs, network: &NetworkFile) -> Result<BTreeMap<Strin
         network.position(name)?;
         files.insert(name.to_string(), PathBuf::from(file));
     }
-    if matches!(network.config.data, DataSource::Synthetic(_)) {
+    if network.rows.is_synthetic() {
         return match args.data.first() {
             None => Ok(files),
             Some(given) => Err(Error::input(format!(

@@ -38,10 +38,10 @@ mod tests {
 
     #[test]
     fn figures_show_the_problem_that_a_run_without_a_config_has() {
-        let config = Config::load(None, &[]).unwrap();
+        let (config, rows) = Config::load_rows(None, &[]).unwrap();
         for seed in [1, 2] {
             let streams = Streams::from_seed(seed);
-            let instances = Instances::prepare(&config.instances(), &streams).unwrap();
+            let instances = Instances::prepare(&config.instances(&rows), &streams).unwrap();
             let (run, figure) = (instances.problem(&streams), PaperProblem::draw(&streams));
             assert_eq!(format!("{run:?}"), format!("{figure:?}"));
             let edges = |graph: &dzoa::network::Graph| graph.edges().collect::<Vec<_>>();

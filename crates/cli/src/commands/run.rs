@@ -1,52 +1,54 @@
 //! `dzoa run`: the path of the data, top to bottom.
 //!
-//! config -> rows -> agents -> rounds -> trace -> summary, model, report.
+//! spec -> data -> plan -> run -> evaluate -> files.
 
 use crate::args::RunArgs;
-use crate::config::{Config, Source};
-use crate::external;
-use crate::files::{output_directory, write_files};
+use crate::config::Config;
+use crate::files::{model, output_directory, write_files};
 use crate::interrupt;
 use crate::ledger_file::{self, LedgerFile, affordable};
+use crate::objectives::Objectives;
 use crate::outcome::outcome;
 use crate::progress::Progress;
 use crate::summarise::summarise;
 use crate::terminal;
-use crate::trial::{Books, Stage, Trial, planned, planned_in_full};
-use dzoa::plan::{Charges, Data, Plan};
+use crate::trial::{Books, Stage, Trial};
+use dzoa::plan::{Charges, Data, Forecast};
 use dzoa::prelude::*;
 use dzoa::privacy::{Budget, EarlierRuns, Ledger};
 use dzoa_report::describe;
-use dzoa_table::{Error, Instances, Result, shown};
+use dzoa_table::{Error, Result, shown};
 use rayon::prelude::*;
 use std::path::Path;
 
 /// Simulates all agents and writes the files of the run.
 pub fn run(args: &RunArgs) -> Result<()> {
-    let source = Source::load(args.common.config.as_deref(), &args.common.sets)?;
-    if let Some(programs) = source.external()? {
-        return external::run(args, &programs);
-    }
-    let config = source.config()?;
+    // Spec.
+    let (config, data) = Config::load(args.common.config.as_deref(), &args.common.sets)?;
     let out = output_directory(args.common.out.as_deref(), &config.name)?;
     let streams = config.streams()?;
     let pool = config.thread_pool()?;
-    let instances = Instances::prepare(&config.instances(), &streams)?;
-    if args.dry_run {
-        let plan = planned_in_full(&config.spec, &instances, &streams.trial(0))?;
-        return terminal::print_plan(&config.name, &plan, args.common.json);
-    }
-    let plan = planned(&config.spec, &instances, &streams.trial(0))?;
-    let ledgers = open_ledgers(args, &config, &plan, &streams.trial(0))?;
-    interrupt::listen();
 
-    let total = config.run.trials as u64 * plan.rounds();
-    let progress = Progress::new(total, &format!("{}: solving", config.name));
+    // Data.
+    let objectives = Objectives::new(&config, &data, &streams)?;
+
+    // Plan: every trial makes its own, from what is foreseen here.
+    if args.dry_run {
+        let outline = objectives.outline(&config.spec, &streams.trial(0))?;
+        return terminal::print_plan(&config.name, &outline, args.common.json);
+    }
+    let forecast = objectives.forecast(&config.spec, &streams.trial(0))?;
+    let ledgers = open_ledgers(args, &config, &forecast, &streams.trial(0))?;
+
+    // Run.
+    interrupt::listen();
+    let total = config.run.trials as u64 * forecast.rounds();
+    let progress = Progress::new(total, &format!("{}: {}", config.name, objectives.begins_by()));
     // Ledgers go with a single trial.
     let mut ledgers = vec![ledgers];
     ledgers.resize_with(config.run.trials, Vec::new);
-    let stage = Stage::new(&config, &instances, &plan, &progress, &out);
-    drop(plan);
+    let stage = Stage::new(&config, &objectives, &forecast, &progress, &out);
+    drop(forecast);
     let trials: Vec<Trial> = pool.install(|| {
         ledgers
             .into_par_iter()
@@ -60,12 +62,15 @@ pub fn run(args: &RunArgs) -> Result<()> {
     })?;
     progress.finish();
 
+    // Evaluate.
     let earlier_runs = match args.ledger {
         Some(_) => EarlierRuns::Counted,
         None => EarlierRuns::NotCounted,
     };
-    let summary = summarise(&config, &instances, &trials, earlier_runs);
-    write_files(&out, &config, &trials, &summary)?;
+    let summary = summarise(&config, &objectives, &trials, earlier_runs);
+
+    // Files.
+    write_files(&out, &model(objectives.rows(), &summary), &trials, &summary)?;
     if args.common.json {
         terminal::print_json(&summary)?;
     } else {
@@ -78,10 +83,16 @@ pub fn run(args: &RunArgs) -> Result<()> {
 fn open_ledgers(
     args: &RunArgs,
     config: &Config,
-    plan: &Plan,
+    forecast: &Forecast,
     streams: &Streams,
 ) -> Result<Vec<LedgerFile>> {
     let Some(dir) = &args.ledger else { return Ok(Vec::new()) };
+    let Data::Rows(problem) = forecast.data() else {
+        return Err(Error::input(
+            "--ledger: has no rows to keep a ledger for: a program holds them",
+        )
+        .hint("keep the privacy statement of summary.json with the program's data"));
+    };
     if config.run.seed.is_some() {
         return Err(Error::input("--ledger: a seeded run has no guarantee that could be charged")
             .hint("remove run.seed: whoever knows it can subtract the noise"));
@@ -93,11 +104,10 @@ fn open_ledgers(
         ))
         .hint("set run.trials = 1"));
     }
-    let planned = plan.claimed().budget();
+    let planned = forecast.claimed().budget();
     let budget = planned
         .map(|planned| Budget { epsilon: args.budget.unwrap_or(planned.epsilon), ..planned });
-    let Data::Rows(problem) = plan.data() else { return Ok(Vec::new()) };
-    let names = plan.graph().names();
+    let names = forecast.graph().names();
     if let Some(name) =
         names.iter().find(|name| name.contains(['/', '\\']) || name.starts_with('.'))
     {
@@ -106,12 +116,11 @@ fn open_ledgers(
     }
     let lasts = |ledger: &Ledger, charges: &Charges, path: &Path| match args.spend_what_is_left {
         true => Ok(()),
-        false => affordable(ledger, charges.charged(plan.rounds()))
+        false => affordable(ledger, charges.charged(forecast.rounds()))
             .map_err(|error| error.at(&path.display().to_string())),
     };
     let mut ledgers = Vec::new();
-    for (name, agent) in names.iter().zip(plan.agents()) {
-        let charges = &agent.charges;
+    for (name, charges) in names.iter().zip(forecast.charges()) {
         let path = dir.join(format!("{name}.ledger"));
         if args.new_ledger {
             // Before there is a file: a refusal writes nothing.

@@ -2,7 +2,7 @@
 
 use super::{Privacy, only_with, per_agent};
 use dzoa::baselines::{self, Entry, Options};
-use dzoa::plan::{Algorithm, Auto, Claimed, PerAgent, Reported, RunSpec};
+use dzoa::plan::{Algorithm, Auto, Claimed, DataKind, PerAgent, Reported, RunSpec};
 use dzoa_table::{Node, Result, Section, Value};
 use std::time::Duration;
 
@@ -21,21 +21,30 @@ pub enum Mode {
 }
 
 /// Reads the section into a spec; the network's self-loop is filled in by the caller.
-pub(super) fn read(section: &Section<'_>, privacy: &Privacy) -> Result<(RunSpec, Mode)> {
-    let name = section.choice("name", &Algorithm::names())?.unwrap_or("d-zoa");
+pub(super) fn read(
+    section: &Section<'_>,
+    privacy: &Privacy,
+    kind: DataKind,
+) -> Result<(RunSpec, Mode)> {
+    let names = match kind {
+        DataKind::Rows => Algorithm::names(),
+        DataKind::Boxes { .. } => vec![Algorithm::DZoa.name()],
+    };
+    let name = section.choice("name", &names)?.unwrap_or("d-zoa");
     let options = section.section("options")?;
     let algorithm = match (baselines::entry(name), name) {
         (Some(entry), _) => Algorithm::Baseline(entry, read_options(entry, &options)?),
         (None, "admm") => Algorithm::Admm,
         (None, _) => Algorithm::DZoa,
     };
-    let spec = read_spec(section, &options, algorithm, privacy)?;
+    let asked = RunSpec::new(algorithm, privacy.mechanism.clone());
+    let spec = read_spec(section, &options, asked, kind)?;
     let mode = mode(section)?;
     options.finish()?;
     section.finish()?;
     check_directions(&options, &spec)?;
     match spec.algorithm {
-        Algorithm::DZoa => check_d_zoa(section, &options, &spec)?,
+        Algorithm::DZoa => check_d_zoa(section, &options, &spec, kind)?,
         Algorithm::Admm => check_admm(section, &options, &spec)?,
         Algorithm::Baseline(entry, _) => check_baseline(section, entry, privacy)?,
     }
@@ -45,23 +54,26 @@ pub(super) fn read(section: &Section<'_>, privacy: &Privacy) -> Result<(RunSpec,
 fn read_spec(
     section: &Section<'_>,
     options: &Section<'_>,
-    algorithm: Algorithm,
-    privacy: &Privacy,
+    asked: RunSpec,
+    kind: DataKind,
 ) -> Result<RunSpec> {
-    let budgeted = privacy.mechanism.claimed().budget().is_some();
+    let algorithm = &asked.algorithm;
+    // For programs everything may be left to rules; for rows only under a budget.
+    let boxes = kind != DataKind::Rows;
+    let ruled = boxes || asked.mechanism.claimed().budget().is_some();
     let missing = |key| section.required::<f64>(key).expect_err("the key is missing");
-    let rho = match is_auto(section, "rho", budgeted)? {
+    let rho = match is_auto(section, "rho", ruled)? {
         true => Auto::Auto,
         false => match section.positive("rho")? {
-            None if algorithm.reads_rho() => return Err(missing("rho")),
+            None if algorithm.reads_rho() && !boxes => return Err(missing("rho")),
             rho => Auto::from(rho),
         },
     };
     let fixed = algorithm.entry().is_some_and(|entry| entry.rounds.is_some());
-    let rounds = match is_auto(section, "rounds", budgeted)? {
+    let rounds = match is_auto(section, "rounds", ruled)? {
         true => Auto::Auto,
         false => match section.count("rounds")? {
-            None if !fixed => return Err(missing("rounds")),
+            None if !fixed && !boxes => return Err(missing("rounds")),
             rounds => Auto::from(rounds.map(|rounds| rounds as u64)),
         },
     };
@@ -84,16 +96,20 @@ fn read_spec(
         lipschitz: per_agent(section, "lipschitz")?.unwrap_or(PerAgent::All(1.0)),
         warm_start: section.optional::<bool>("warm_start")?.into(),
         reported: reported(section)?,
-        tolerance: Auto::Given(if own { options.positive("tolerance")? } else { None }),
-        ..RunSpec::new(algorithm, privacy.mechanism.clone())
+        // Nothing can be certified about a program.
+        tolerance: Auto::Given(match own && !boxes {
+            true => options.positive("tolerance")?,
+            false => None,
+        }),
+        ..asked
     };
-    // The documented defaults of T, J and u1 are the paper's; a rule that chooses the rounds
-    // chooses them, too.
-    Ok(if given_rounds { spec.with_paper_loop() } else { spec })
+    // The documented defaults of T, J and u1 on rows are the paper's; a rule that chooses the
+    // rounds chooses them, too.
+    Ok(if given_rounds && !boxes { spec.with_paper_loop() } else { spec })
 }
 
 /// What the agents report.
-pub(super) fn reported(section: &Section<'_>) -> Result<Auto<Reported>> {
+fn reported(section: &Section<'_>) -> Result<Auto<Reported>> {
     let words = ["auto", "none", "last-half", "network"];
     Ok(match section.choice("average", &words)? {
         Some("none") => Auto::Given(Reported::Last),
@@ -157,7 +173,12 @@ fn check_admm(section: &Section<'_>, options: &Section<'_>, spec: &RunSpec) -> R
     only_with(section, "step", !spec.step.is_auto(), "algorithm.name = \"d-zoa\"", false)
 }
 
-fn check_d_zoa(section: &Section<'_>, options: &Section<'_>, spec: &RunSpec) -> Result<()> {
+fn check_d_zoa(
+    section: &Section<'_>,
+    options: &Section<'_>,
+    spec: &RunSpec,
+    kind: DataKind,
+) -> Result<()> {
     let claimed = spec.mechanism.claimed();
     if spec.tolerance != Auto::Given(None) && claimed != Claimed::Nothing {
         return Err(options
@@ -165,7 +186,7 @@ fn check_d_zoa(section: &Section<'_>, options: &Section<'_>, spec: &RunSpec) -> 
             .hint("under output it is privacy.tolerance; the others take all their steps"));
     }
     let owner = "another mechanism: intrinsic takes it from Corollary 1";
-    let nominal = matches!(claimed, Claimed::Nominal { .. });
+    let nominal = matches!(claimed, Claimed::Nominal { .. }) && kind == DataKind::Rows;
     only_with(section, "step", nominal && !spec.step.is_auto(), owner, false)
 }
 

@@ -1,21 +1,17 @@
 //! `loss = "external"`: a program per agent instead of rows.
 
-use super::algorithm::reported;
-use super::{Network, Privacy, RunSettings};
-use dzoa::plan::{Algorithm, Auto, DataKind, PerAgent, Refused, RunSpec};
+use super::DataRead;
+use dzoa::plan::DataKind;
 use dzoa::prelude::*;
 use dzoa::problem::Limits;
 use dzoa::problem::regularizer::REGULARIZERS;
 use dzoa::registry::{Options, Registry};
-use dzoa_table::{Error, Named, Node, Result, Section, Value};
-use std::path::{Path, PathBuf};
+use dzoa_table::{Node, Result, Section, Value, read_regularizer};
 use std::time::Duration;
 
-/// A whole config of programs.
+/// Programs that are minimised.
 #[derive(Debug)]
-pub struct External {
-    /// Names the run and its directory.
-    pub name: String,
+pub struct Programs {
     /// Names of the variables.
     pub columns: Vec<String>,
     /// One value per sample instead of one per point.
@@ -26,22 +22,12 @@ pub struct External {
     pub handling: Handling,
     /// How often they may be asked.
     pub limits: Limits,
-    /// Who talks to whom.
-    pub network: Network,
     /// R.
     pub regularizer: Regularizer,
     /// eta.
     pub eta: f64,
-    /// Mechanism, outer and inner loop.
-    pub spec: RunSpec,
     /// A public bound on the curvature, for `scalar`.
     pub curvature: f64,
-    /// Seed, threads, records.
-    pub run: RunSettings,
-    /// Everything as given, for the record.
-    pub given: serde_json::Value,
-    /// Where the programs are started.
-    pub root: PathBuf,
 }
 
 /// One agent's program.
@@ -72,12 +58,14 @@ pub fn is_external(node: &Node) -> bool {
     loss.as_ref().and_then(serde_json::Value::as_str) == Some("external")
 }
 
-impl External {
-    pub(super) fn read(node: &Node, base: &Path) -> Result<Self> {
-        let root = Section::root(node);
-        let name = super::run_name(&root)?;
+impl Programs {
+    pub(super) fn read(root: &Section<'_>) -> Result<DataRead<Self>> {
         let problem = root.section("problem")?;
-        let (columns, per_sample, regularizer, eta) = read_problem(&problem)?;
+        problem.choice("loss", &["external"])?;
+        let columns = read_columns(&problem)?;
+        let per_sample = problem.or("per_sample", false)?;
+        let (regularizer, eta) = read_penalty(&problem)?;
+        problem.finish()?;
         let external = root.section("external")?;
         let handling = Handling {
             timeout: Duration::from_secs_f64(
@@ -97,86 +85,51 @@ impl External {
         let curvature = external.positive("curvature")?.unwrap_or(1.0);
         external.finish()?;
         let data = root.section("data")?;
-        let data_root: String = data.or("root", String::new())?;
+        let data_root = data.or("root", String::new())?.into();
         let programs = read_programs(&data, per_sample)?;
         data.finish()?;
-        let network = Network::read(&root.section("network")?)?;
-        let privacy_section = root.section("privacy")?;
-        let privacy = Privacy::read(&privacy_section)?;
         let counted = programs.iter().all(|program| program.samples.is_some());
-        privacy
-            .mechanism
-            .accepts(DataKind::Boxes { per_sample, counted })
-            .map_err(|refused| unsuited(&privacy_section, &privacy, &refused))?;
-        let spec = read_algorithm(&root.section("algorithm")?, &privacy)?;
-        let spec = RunSpec { self_loop: network.self_loop, ..spec };
-        let run_section = root.section("run")?;
-        let run = RunSettings::read(&run_section)?;
-        if run.trials > 1 {
-            return Err(run_section
-                .error("trials", "must be 1 with loss = \"external\"")
-                .hint("run the program several times, with other seeds"));
-        }
-        root.finish()?;
-        Ok(Self {
-            name,
-            columns,
-            per_sample,
-            programs,
-            handling,
-            limits,
-            network,
-            regularizer,
-            eta,
-            spec,
-            curvature,
-            run,
-            given: node.to_json(),
-            root: base.join(data_root),
-        })
+        let kind = DataKind::Boxes { per_sample, counted };
+        let spec =
+            Self { columns, per_sample, programs, handling, limits, regularizer, eta, curvature };
+        Ok(DataRead { spec, kind, root: data_root })
     }
 }
 
-fn read_problem(section: &Section<'_>) -> Result<(Vec<String>, bool, Regularizer, f64)> {
-    section.choice("loss", &["external"])?;
+fn read_columns(section: &Section<'_>) -> Result<Vec<String>> {
     let names: Option<Vec<String>> = section.optional("columns")?;
-    let count = section.count("features")?;
-    let columns = match (names, count) {
-        (Some(names), None) if !names.is_empty() => names,
-        (Some(names), Some(count)) if names.len() == count => names,
+    match (names, section.count("features")?) {
+        (Some(names), None) if !names.is_empty() => Ok(names),
+        (Some(names), Some(count)) if names.len() == count => Ok(names),
         (Some(names), Some(count)) => {
             let problem = format!("is {count}, but `problem.columns` has {} names", names.len());
-            return Err(section.error("features", &problem));
+            Err(section.error("features", &problem))
         }
-        (_, Some(count)) if count <= 1_000_000 => (1..=count).map(|p| format!("x{p}")).collect(),
-        (_, Some(_)) => return Err(section.error("features", "must be at most 1000000")),
-        (_, None) => {
-            return Err(section
-                .required::<usize>("features")
-                .expect_err("the key is missing")
-                .hint(
-                    "how many variables the programs take: features = 3, or columns = [\"a\", ...]",
-                ));
+        (_, Some(count)) if count <= 1_000_000 => {
+            Ok((1..=count).map(|p| format!("x{p}")).collect())
         }
-    };
-    let per_sample = section.or("per_sample", false)?;
+        (_, Some(_)) => Err(section.error("features", "must be at most 1000000")),
+        (_, None) => Err(section
+            .required::<usize>("features")
+            .expect_err("the key is missing")
+            .hint("how many variables the programs take: features = 3, or columns = [\"a\", ...]")),
+    }
+}
+
+/// R and eta; a program needs neither.
+fn read_penalty(section: &Section<'_>) -> Result<(Regularizer, f64)> {
     // Programs have no columns that could be grouped.
     let known = Registry::new(REGULARIZERS)
         .filter(|entry| !(entry.build)(&Options::default()).is_grouped());
-    let named = Named::read(section, "regularizer", &known, &[])?;
-    let eta = section.non_negative("eta")?;
-    section.finish()?;
-    named.check(section, &known)?;
-    let entry = named.entry(&known);
-    let regularizer = entry.map_or(Regularizer::None, |entry| (entry.build)(&named.given));
+    let (regularizer, _) = read_regularizer(section, &known, Regularizer::None)?;
     let plain = regularizer.is_zero();
+    let eta = section.non_negative("eta")?;
     super::only_with(section, "eta", eta.is_some(), "a regularizer", !plain)?;
-    let eta = match eta {
-        Some(eta) => eta,
-        None if plain => 0.0,
-        None => section.required("eta")?,
-    };
-    Ok((columns, per_sample, regularizer, eta))
+    match eta {
+        Some(eta) => Ok((regularizer, eta)),
+        None if plain => Ok((regularizer, 0.0)),
+        None => Ok((regularizer, section.required("eta")?)),
+    }
 }
 
 fn read_programs(section: &Section<'_>, per_sample: bool) -> Result<Vec<ProgramSpec>> {
@@ -207,56 +160,4 @@ fn read_programs(section: &Section<'_>, per_sample: bool) -> Result<Vec<ProgramS
         return Err(section.error("agents", "is empty").hint(shape));
     }
     Ok(programs)
-}
-
-/// A mechanism that cannot protect programs.
-fn unsuited(section: &Section<'_>, privacy: &Privacy, refused: &Refused) -> Error {
-    let name = privacy.mechanism.name();
-    let (problem, hint) = match refused {
-        Refused::NoCertificate => (
-            format!("is `{name}`, which must certify a minimiser; a black box's cannot be"),
-            "use \"scalar\" with problem.per_sample = true, or \"none\"",
-        ),
-        Refused::NotPerSample => (
-            format!("is `{name}`, which needs one value per sample"),
-            "set problem.per_sample = true, and let the programs answer with one",
-        ),
-        Refused::NotCounted => (
-            format!("is `{name}`, whose Lemma 3 needs every agent's number of samples"),
-            "add samples = N to every entry of data.agents",
-        ),
-        other => (format!("is `{name}`, but {other}"), "choose another mechanism"),
-    };
-    section.error("mechanism", &problem).hint(hint)
-}
-
-/// As `[algorithm]` of other runs, but everything may be left to rules.
-fn read_algorithm(section: &Section<'_>, privacy: &Privacy) -> Result<RunSpec> {
-    section.choice("name", &["d-zoa"])?;
-    let is_auto = |key: &'static str| {
-        let node = section.node(key);
-        matches!(node, Some(Node { value: Value::String(word), .. }) if word == "auto")
-    };
-    let rho = if is_auto("rho") { None } else { section.positive("rho")? };
-    let rounds = if is_auto("rounds") { None } else { section.count("rounds")? };
-    let options = section.section("options")?;
-    let spec = RunSpec {
-        rho: rho.into(),
-        rounds: rounds.map(|rounds| rounds as u64).into(),
-        antithetic: options.optional::<bool>("antithetic")?.into(),
-        orthogonal: options.optional::<bool>("orthogonal")?.into(),
-        inner_steps: section.count("inner_steps")?.into(),
-        directions: section.count("directions")?.into(),
-        smoothing: section.positive("smoothing")?.into(),
-        step: section.positive("step")?.map(PerAgent::All).into(),
-        lipschitz: PerAgent::All(section.positive("lipschitz")?.unwrap_or(1.0)),
-        inner_average: section.or("inner_average", false)?,
-        warm_start: section.optional::<bool>("warm_start")?.into(),
-        reported: reported(section)?,
-        tolerance: Auto::Given(None),
-        ..RunSpec::new(Algorithm::DZoa, privacy.mechanism.clone())
-    };
-    options.finish()?;
-    section.finish()?;
-    Ok(spec)
 }

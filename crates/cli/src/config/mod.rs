@@ -4,34 +4,27 @@ mod algorithm;
 mod external;
 mod network;
 mod privacy;
+mod rows;
 
 pub use algorithm::Mode;
-pub use external::{External, Handling, ProgramSpec};
+pub use external::{Handling, ProgramSpec, Programs};
 pub use network::Network;
 pub use privacy::Privacy;
+pub use rows::RowsSpec;
 
-use dzoa::plan::{PerAgent, RunSpec};
-use dzoa::problem::loss::LOSSES;
-use dzoa::registry::Registry;
+use dzoa::plan::{DataKind, PerAgent, RunSpec};
 use dzoa::streams::Streams;
-use dzoa_table::{
-    DataSource, Error, FromNode, InstanceSpec, Node, ProblemSpec, Result, Schema, Section,
-    only_with,
-};
+use dzoa_table::{Error, FromNode, InstanceSpec, Node, Result, Section, only_with};
 use std::path::{Path, PathBuf};
 
 /// The built-in config: the paper's example.
 pub const PAPER: &str = include_str!("../paper.toml");
 
-/// A whole config.
+/// A config, but for what is minimised over.
 #[derive(Debug)]
 pub struct Config {
     /// Names the run and its directory.
     pub name: String,
-    /// What is minimised.
-    pub problem: ProblemSpec,
-    /// Where rows come from.
-    pub data: DataSource,
     /// Who talks to whom.
     pub network: Network,
     /// Algorithm, mechanism and every number that was given.
@@ -40,76 +33,88 @@ pub struct Config {
     pub mode: Mode,
     /// Trials, seed, threads.
     pub run: RunSettings,
-    /// How files are read; not needed for generated data.
-    pub schema: Option<Schema>,
     /// Everything as given, for the record.
     pub given: serde_json::Value,
     /// What relative paths are relative to.
     pub root: PathBuf,
 }
 
-/// A config as it was given, from which variants can be read.
-pub struct Source {
-    node: Node,
-    base: PathBuf,
+/// What is minimised over.
+#[derive(Debug)]
+pub enum DataSpec {
+    /// A loss over rows.
+    Rows(RowsSpec),
+    /// `loss = "external"`: a program per agent.
+    Programs(Programs),
 }
 
-impl Source {
-    /// Reads a config file, or the paper's example, and applies every `--set`.
-    pub fn load(path: Option<&Path>, sets: &[String]) -> Result<Self> {
-        let (text, shown, base) = match path {
-            None => (PAPER.to_string(), "paper.toml (built in)".to_string(), PathBuf::new()),
-            Some(path) => {
-                let shown = path.display().to_string();
-                let bytes = std::fs::read(path).map_err(|error| {
-                    Error::input(format!("{shown}: cannot be read: {error}"))
-                        .hint("`dzoa init DIR` writes a config to start from")
-                })?;
-                let text = String::from_utf8(bytes).map_err(|_| {
-                    Error::input(format!("{shown}: is not UTF-8 text"))
-                        .hint("a config is a TOML file")
-                })?;
-                let base = path.parent().map(Path::to_path_buf).unwrap_or_default();
-                (text, shown, base)
-            }
-        };
-        let mut node = Node::parse(&text, &shown)?;
-        for assignment in sets {
-            node.set(assignment)?;
-        }
-        Ok(Self { node, base })
-    }
-
-    /// The config of programs, where the loss is `external`.
-    pub fn external(&self) -> Result<Option<External>> {
-        external::is_external(&self.node)
-            .then(|| External::read(&self.node, &self.base))
-            .transpose()
-    }
-
-    /// The config as given.
-    pub fn config(&self) -> Result<Config> {
-        Config::read(&self.node, self.base.clone())
-    }
+/// What was read of a config about its data.
+struct DataRead<D> {
+    spec: D,
+    /// What of it matters to who protects it.
+    kind: DataKind,
+    /// `data.root`
+    root: PathBuf,
 }
 
 impl Config {
     /// Reads a config file, or the paper's example, and applies every `--set`.
-    pub fn load(path: Option<&Path>, sets: &[String]) -> Result<Self> {
-        Source::load(path, sets)?.config()
+    pub fn load(path: Option<&Path>, sets: &[String]) -> Result<(Self, DataSpec)> {
+        let (node, base) = given(path, sets)?;
+        if external::is_external(&node) {
+            let (config, programs) = Self::read(&node, &base, Programs::read)?;
+            return Ok((config, DataSpec::Programs(programs)));
+        }
+        Self::of_rows(&node, &base).map(|(config, rows)| (config, DataSpec::Rows(rows)))
+    }
+
+    /// Reads a config of rows, for what programs cannot do.
+    pub fn load_rows(path: Option<&Path>, sets: &[String]) -> Result<(Self, RowsSpec)> {
+        let (node, base) = given(path, sets)?;
+        Self::of_rows(&node, &base)
+    }
+
+    fn of_rows(node: &Node, base: &Path) -> Result<(Self, RowsSpec)> {
+        let (config, rows) = Self::read(node, base, RowsSpec::read)?;
+        rows.check_schema()?;
+        Ok((config, rows))
+    }
+
+    /// Reads all sections; those about the data by a function of their own.
+    fn read<D>(
+        node: &Node,
+        base: &Path,
+        read_data: fn(&Section<'_>) -> Result<DataRead<D>>,
+    ) -> Result<(Self, D)> {
+        let root = Section::root(node);
+        let name = run_name(&root)?;
+        let data = read_data(&root)?;
+        let network = Network::read(&root.section("network")?)?;
+        let privacy = Privacy::read(&root.section("privacy")?, data.kind)?;
+        let (spec, mode) = algorithm::read(&root.section("algorithm")?, &privacy, data.kind)?;
+        let spec = RunSpec { self_loop: network.self_loop, ..spec };
+        let run = RunSettings::read(&root.section("run")?, data.kind)?;
+        root.finish()?;
+        let (given, root) = (node.to_json(), base.join(data.root));
+        Ok((Self { name, network, spec, mode, run, given, root }, data.spec))
     }
 
     /// The root of the run's randomness: its seed, or the operating system's entropy.
     pub fn streams(&self) -> Result<Streams> {
-        root_streams(self.run.seed)
+        match self.run.seed {
+            Some(seed) => Ok(Streams::from_seed(seed)),
+            None => Streams::from_os().map_err(|error| {
+                Error::run(format!("the operating system has no entropy: {error}"))
+            }),
+        }
     }
 
     /// Which rows the run is about, and who talks to whom.
-    pub fn instances(&self) -> InstanceSpec<'_> {
+    pub fn instances<'a>(&'a self, rows: &'a RowsSpec) -> InstanceSpec<'a> {
         InstanceSpec {
-            problem: &self.problem,
-            data: &self.data,
-            schema: self.schema.as_ref(),
+            problem: &rows.problem,
+            data: &rows.data,
+            schema: rows.schema.as_ref(),
             shape: &self.network.shape,
             listed: self.network.agents.iter().map(|(name, _)| name.clone()).collect(),
             root: &self.root,
@@ -117,61 +122,34 @@ impl Config {
         }
     }
 
-    /// As many threads as the config asks for.
+    /// As many threads as the config asks for; 0 for all cores.
     pub fn thread_pool(&self) -> Result<rayon::ThreadPool> {
-        thread_pool(self.run.threads)
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(self.run.threads)
+            .build()
+            .map_err(|error| Error::run(format!("cannot start threads: {error}")))
     }
-
-    fn read(node: &Node, base: PathBuf) -> Result<Self> {
-        let root = Section::root(node);
-        let name = run_name(&root)?;
-        let problem = ProblemSpec::read(&root.section("problem")?, &Registry::new(LOSSES))?;
-        let network = Network::read(&root.section("network")?)?;
-        let real = !network.agents.is_empty();
-        let (data, data_root) = DataSource::read(&root.section("data")?, real)?;
-        let privacy = Privacy::read(&root.section("privacy")?)?;
-        let (spec, mode) = algorithm::read(&root.section("algorithm")?, &privacy)?;
-        let spec = RunSpec { self_loop: network.self_loop, ..spec };
-        let run = RunSettings::read(&root.section("run")?)?;
-        let schema_section = root.section("schema")?;
-        let schema =
-            schema_section.is_present().then(|| Schema::read(&schema_section)).transpose()?;
-        root.finish()?;
-        if schema.is_none() && !matches!(data, DataSource::Synthetic(_)) {
-            return Err(Error::input("`schema` is missing: files cannot be read without one")
-                .hint("draft one with `dzoa schema infer FILE`, then put public bounds into it"));
+}
+/// The config as it was given, and what its paths are relative to.
+fn given(path: Option<&Path>, sets: &[String]) -> Result<(Node, PathBuf)> {
+    let (text, shown, base) = match path {
+        None => (PAPER.to_string(), "paper.toml (built in)".to_string(), PathBuf::new()),
+        Some(path) => {
+            let shown = path.display().to_string();
+            let bytes = std::fs::read(path).map_err(|error| {
+                Error::input(format!("{shown}: cannot be read: {error}"))
+                    .hint("`dzoa init DIR` writes a config to start from")
+            })?;
+            let text = String::from_utf8(bytes).map_err(|_| {
+                Error::input(format!("{shown}: is not UTF-8 text")).hint("a config is a TOML file")
+            })?;
+            let base = path.parent().map(Path::to_path_buf).unwrap_or_default();
+            (text, shown, base)
         }
-        let config = Self {
-            name,
-            problem,
-            data,
-            network,
-            spec,
-            mode,
-            run,
-            schema,
-            given: node.to_json(),
-            root: base.join(data_root),
-        };
-        Ok(config)
-    }
-}
-
-/// The root of randomness for a seed, or from the operating system's entropy.
-pub fn root_streams(seed: Option<u64>) -> Result<Streams> {
-    match seed {
-        Some(seed) => Ok(Streams::from_seed(seed)),
-        None => Streams::from_os()
-            .map_err(|error| Error::run(format!("the operating system has no entropy: {error}"))),
-    }
-}
-
-/// So many threads; 0 for all cores.
-pub fn thread_pool(threads: usize) -> Result<rayon::ThreadPool> {
-    rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .build()
-        .map_err(|error| Error::run(format!("cannot start threads: {error}")))
+    };
+    let mut node = Node::parse(&text, &shown)?;
+    sets.iter().try_for_each(|assignment| node.set(assignment))?;
+    Ok((node, base))
 }
 
 /// The name of a run, which names its directory.
@@ -222,7 +200,7 @@ pub struct RunSettings {
 }
 
 impl RunSettings {
-    fn read(section: &Section<'_>) -> Result<Self> {
+    fn read(section: &Section<'_>, kind: DataKind) -> Result<Self> {
         let settings = Self {
             trials: section.count("trials")?.unwrap_or(1),
             seed: section.optional("seed")?,
@@ -232,6 +210,11 @@ impl RunSettings {
         };
         if settings.threads > 1024 {
             return Err(section.error("threads", "must be at most 1024"));
+        }
+        if settings.trials > 1 && kind != DataKind::Rows {
+            return Err(section
+                .error("trials", "must be 1 with loss = \"external\"")
+                .hint("run the program several times, with other seeds"));
         }
         section.finish()?;
         Ok(settings)

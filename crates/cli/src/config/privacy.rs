@@ -1,9 +1,9 @@
 //! `[privacy]`: what is guaranteed.
 
 use super::per_agent;
-use dzoa::plan::{Auto, KeyError, Keys, MECHANISMS, Mechanism, OptimumNorm};
+use dzoa::plan::{Auto, DataKind, KeyError, Keys, MECHANISMS, Mechanism, OptimumNorm, Refused};
 use dzoa::privacy::calibrate::Schedule;
-use dzoa_table::{Node, Result, Section, Value};
+use dzoa_table::{Error, Node, Result, Section, Value};
 
 /// `[privacy]`
 #[derive(Debug)]
@@ -15,7 +15,7 @@ pub struct Privacy {
 }
 
 impl Privacy {
-    pub(super) fn read(section: &Section<'_>) -> Result<Self> {
+    pub(super) fn read(section: &Section<'_>, kind: DataKind) -> Result<Self> {
         let words: Vec<&'static str> = MECHANISMS.iter().map(|entry| entry.name).collect();
         let Some(name) = section.choice("mechanism", &words)? else {
             return Err(section
@@ -37,6 +37,7 @@ impl Privacy {
                 section.error("mechanism", &error.to_string())
             }
         })?;
+        mechanism.accepts(kind).map_err(|refused| unsuited(section, &mechanism, &refused))?;
         Ok(Self { mechanism, keys })
     }
 }
@@ -44,6 +45,27 @@ impl Privacy {
 /// Every mechanism with a word about it.
 fn described() -> Vec<String> {
     MECHANISMS.iter().map(|entry| format!("\"{}\" ({})", entry.name, entry.about)).collect()
+}
+
+/// A mechanism that cannot protect programs.
+fn unsuited(section: &Section<'_>, mechanism: &Mechanism, refused: &Refused) -> Error {
+    let name = mechanism.name();
+    let (problem, hint) = match refused {
+        Refused::NoCertificate => (
+            format!("is `{name}`, which must certify a minimiser; a black box's cannot be"),
+            "use \"scalar\" with problem.per_sample = true, or \"none\"",
+        ),
+        Refused::NotPerSample => (
+            format!("is `{name}`, which needs one value per sample"),
+            "set problem.per_sample = true, and let the programs answer with one",
+        ),
+        Refused::NotCounted => (
+            format!("is `{name}`, whose Lemma 3 needs every agent's number of samples"),
+            "add samples = N to every entry of data.agents",
+        ),
+        other => (format!("is `{name}`, but {other}"), "choose another mechanism"),
+    };
+    section.error("mechanism", &problem).hint(hint)
 }
 
 fn keys(section: &Section<'_>) -> Result<Keys> {

@@ -43,11 +43,10 @@ impl Program {
     pub fn new(
         spec: ProgramSpec,
         features: usize,
-        per_sample: bool,
+        samples: Option<usize>,
         handling: Handling,
         root: PathBuf,
     ) -> Self {
-        let samples = spec.samples.filter(|_| per_sample);
         let workers = (0..handling.workers).map(|_| Mutex::new(None)).collect();
         Self { spec, features, samples, handling, root, restarted: AtomicUsize::new(0), workers }
     }

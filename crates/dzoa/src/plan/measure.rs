@@ -10,6 +10,11 @@ use crate::run::BuildError;
 use crate::streams::{Purpose, Streams};
 use std::sync::Arc;
 
+/// Whether black boxes are asked for their curvature before the first round.
+pub(super) fn are_measured(spec: &RunSpec) -> bool {
+    spec.mechanism.measures_curvature() && spec.step.is_auto()
+}
+
 impl Boxes {
     /// Asks every box for its curvature where a step or rho is to be chosen from it: without
     /// protection only, since a measured number is a release.
@@ -23,7 +28,7 @@ impl Boxes {
             let (data, graph) = (self.boxes.len(), graph.len());
             return Err(BuildError::Count { data, graph }.into());
         }
-        if !spec.mechanism.measures_curvature() || !spec.step.is_auto() {
+        if !are_measured(spec) {
             return Ok(self);
         }
         let u1 = spec.smoothing.or(BOX_LOOP.smoothing);

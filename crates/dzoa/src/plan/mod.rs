@@ -3,13 +3,14 @@
 //!
 //! [`RunSpec`] is what is asked for, with `auto` where the public rules choose; [`Data`] is what is
 //! minimised over; [`Plan::new`] decides everything from them and the network, from public numbers
-//! alone. Simulation, real agents, comparison, audit and Python are readers of a plan.
+//! alone; a [`Forecast`] is what of it is known before anything is computed. Simulation, real agents, comparison, audit and Python are readers of a plan.
 //!
 //! [`MECHANISMS`] is the registry of mechanisms, one file each; `rules` every number that is chosen
 //! without being asked for.
 
 mod claimed;
 mod data;
+mod forecast;
 mod given;
 mod intrinsic;
 mod keys;
@@ -29,6 +30,7 @@ mod steps;
 
 pub use claimed::{Claimed, Total};
 pub use data::{Boxes, Data, DataKind, Measured};
+pub use forecast::Forecast;
 pub use given::{Auto, PerAgent, Reported};
 pub use intrinsic::Intrinsic;
 pub use keys::{KeyError, Keys, OptimumNorm};

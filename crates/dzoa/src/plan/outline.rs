@@ -37,6 +37,9 @@ pub struct Outline {
     pub smoothing: Option<f64>,
     /// C, where the mechanism clips.
     pub clip: Option<f64>,
+    /// When steps are decided, where that is not before the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steps: Option<&'static str>,
     /// What the agents report.
     pub reports: &'static str,
     /// Rounds of the final averaging over the network.
@@ -84,7 +87,7 @@ impl Plan {
     /// The plan in numbers.
     pub fn outline(&self) -> Outline {
         let (spec, admm, claimed) = (self.spec(), self.admm(), self.claimed());
-        let inner = self.agents().first().and_then(|agent| agent.inner);
+        let inner = self.planned_agents().next().and_then(|(k, _)| self.shape(k));
         let agents: Vec<AgentOutline> =
             self.planned_agents().map(|(k, agent)| self.agent_outline(k, agent)).collect();
         let total = agents.iter().filter_map(|agent| agent.epsilon_total).reduce(f64::max);
@@ -114,6 +117,7 @@ impl Plan {
             directions: inner.map(|inner| inner.directions),
             smoothing: inner.map(|inner| inner.smoothing),
             clip: self.clip(),
+            steps: None,
             reports,
             gossip_rounds,
             delta: claimed.delta(),

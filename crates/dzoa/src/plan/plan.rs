@@ -84,15 +84,31 @@ pub struct Circumstances<'a> {
 impl Plan {
     /// Plans a run of all agents.
     pub fn new(spec: &RunSpec, data: &Data, graph: &Graph) -> Result<Self, Refused> {
+        let mut plan = Self::without_steps(spec, data, graph)?;
+        for k in 0..graph.len() {
+            plan.agents[k].inner = plan.inner_loop(k, plan.agents[k].neighbourhood)?;
+        }
+        Ok(plan)
+    }
+
+    /// Plans a run of all agents but for their inner loops, which charges do not depend on: what
+    /// [`Forecast`](super::Forecast) shows.
+    pub(super) fn without_steps(
+        spec: &RunSpec,
+        data: &Data,
+        graph: &Graph,
+    ) -> Result<Self, Refused> {
         let mut plan = Self::common(spec, data, graph)?;
         if let Data::Rows(problem) = data {
             check(problem, graph, &plan.admm)?;
         }
-        let near = |k: usize| graph.neighbourhood(k, spec.self_loop);
         let baseline = plan.baseline()?;
-        plan.agents = (0..graph.len())
-            .map(|k| plan.decide(k, near(k), baseline.as_deref()))
-            .collect::<Result<_, _>>()?;
+        let agent = |k: usize| {
+            let neighbourhood = graph.neighbourhood(k, spec.self_loop);
+            let charges = plan.charges(k, neighbourhood, baseline.as_deref())?;
+            Ok(AgentPlan { neighbourhood, inner: None, charges })
+        };
+        plan.agents = (0..graph.len()).map(agent).collect::<Result<_, Refused>>()?;
         Ok(plan)
     }
 
@@ -105,7 +121,7 @@ impl Plan {
             let agent = graph.names()[k].clone();
             return Err(Refused::Empty { agent, samples, neighbourhood });
         }
-        plan.agents = vec![plan.decide(k, neighbourhood, None)?];
+        plan.agents = vec![plan.decide(k, neighbourhood)?];
         plan.first = k;
         Ok(plan)
     }
@@ -167,38 +183,53 @@ impl Plan {
     }
 
     /// Everything about agent k with so large a neighbourhood.
-    fn decide(
+    fn decide(&self, k: usize, neighbourhood: usize) -> Result<AgentPlan, Refused> {
+        let charges = self.charges(k, neighbourhood, None)?;
+        Ok(AgentPlan { neighbourhood, inner: self.inner_loop(k, neighbourhood)?, charges })
+    }
+
+    /// What agent k's queries cost.
+    fn charges(
         &self,
         k: usize,
         neighbourhood: usize,
         baseline: Option<&dyn Baseline>,
-    ) -> Result<AgentPlan, Refused> {
+    ) -> Result<Charges, Refused> {
         let mechanism = &self.spec.mechanism;
-        let shape =
-            self.inner.map(|inner| ZerothOrder { lipschitz: self.spec.lipschitz.at(k), ..inner });
-        let place = self.place(k, neighbourhood, shape.as_ref());
-        let charges = match (baseline, mechanism.target(&self.data)) {
-            (Some(baseline), Some(_)) => self.baseline_charges(baseline, k)?,
-            _ => mechanism.charges(&place).map_err(|error| Refused::NoGuarantee {
-                decider: Decider::Mechanism {
-                    name: mechanism.name(),
-                    in_loop: mechanism.needs_of_loop().is_some(),
-                },
-                error,
-            })?,
-        };
-        let inner = match shape {
-            None => None,
-            Some(shape) => {
-                let given = self.spec.step.clone().given().map(|step| step.at(k));
-                let alpha0_times_r = match given {
-                    Some(step) => step,
-                    None => mechanism.step(&place, &shape)?,
-                };
-                Some(ZerothOrder { alpha0_times_r, ..shape })
+        let shape = self.shape(k);
+        match (baseline, mechanism.target(&self.data)) {
+            (Some(baseline), Some(_)) => self.baseline_charges(baseline, k),
+            _ => {
+                mechanism.charges(&self.place(k, neighbourhood, shape.as_ref())).map_err(|error| {
+                    Refused::NoGuarantee {
+                        decider: Decider::Mechanism {
+                            name: mechanism.name(),
+                            in_loop: mechanism.needs_of_loop().is_some(),
+                        },
+                        error,
+                    }
+                })
+            }
+        }
+    }
+
+    /// Agent k's inner loop with its step, where there is one.
+    fn inner_loop(&self, k: usize, neighbourhood: usize) -> Result<Option<ZerothOrder>, Refused> {
+        let Some(shape) = self.shape(k) else { return Ok(None) };
+        let given = self.spec.step.clone().given().map(|step| step.at(k));
+        let alpha0_times_r = match given {
+            Some(step) => step,
+            None => {
+                let place = self.place(k, neighbourhood, Some(&shape));
+                self.spec.mechanism.step(&place, &shape)?
             }
         };
-        Ok(AgentPlan { neighbourhood, inner, charges })
+        Ok(Some(ZerothOrder { alpha0_times_r, ..shape }))
+    }
+
+    /// Agent k's inner loop but for its step, where there is one.
+    pub(super) fn shape(&self, k: usize) -> Option<ZerothOrder> {
+        self.inner.map(|inner| ZerothOrder { lipschitz: self.spec.lipschitz.at(k), ..inner })
     }
 
     fn baseline_charges(&self, baseline: &dyn Baseline, k: usize) -> Result<Charges, Refused> {
@@ -454,7 +485,7 @@ impl Plan {
 
     /// The plan of agent k alone with a neighbourhood of another size.
     pub fn for_neighbourhood(&self, k: usize, neighbourhood: usize) -> Result<Self, Refused> {
-        let agents = vec![self.decide(k, neighbourhood, None)?];
+        let agents = vec![self.decide(k, neighbourhood)?];
         Ok(Self { first: k, agents, ..self.clone() })
     }
 

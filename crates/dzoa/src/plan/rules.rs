@@ -40,6 +40,8 @@ pub const BOX_ROUNDS: u64 = 100;
 pub const BOX_RHO: f64 = 1.0;
 /// Directions along which the curvature of a black box is measured where no step is given.
 pub const CURVATURE_DIRECTIONS: usize = 8;
+/// Values that this takes: one to either side along every direction, and one in the middle.
+pub const MEASURING_CALLS: u64 = 2 * CURVATURE_DIRECTIONS as u64 + 1;
 
 /// Rounds on rows without a budget, unless all releases stand still before.
 pub const PLAIN_ROUNDS: u64 = 500;
@@ -65,6 +67,23 @@ pub fn box_rho(curvatures: &[f64], neighbourhoods: &[usize]) -> f64 {
     let pull = neighbourhoods.iter().map(|&near| near as f64).sum::<f64>() / agents;
     let rho = curvature / (6.0 * pull);
     if rho > 0.0 && rho.is_finite() { rho } else { 1.0 }
+}
+
+/// Every n-th round over rows is recorded: all of them, unless that would be a quarter of a million
+/// records, or more work than the rounds themselves. To record a round is to query everybody's rows
+/// once for every agent; `passes` are those that an agent takes over its own in a round, where they
+/// are counted.
+pub fn record_rows_every(records: u64, agents: u64, passes: Option<u64>) -> u64 {
+    const MOST_RECORDS: u64 = 250_000;
+    const USUAL_PASSES: u64 = 100;
+    let work = agents.div_ceil(passes.unwrap_or(USUAL_PASSES));
+    records.div_ceil(MOST_RECORDS).max(work).max(1)
+}
+
+/// Every n-th round over black boxes their values are recorded: about fifty times, since each may
+/// be dear.
+pub fn record_values_every(rounds: u64) -> u64 {
+    (rounds / 50).max(1)
 }
 
 /// What a rule chooses for a whole run.

@@ -152,6 +152,12 @@ pub fn mean(vectors: &[Vec<f64>]) -> Vec<f64> {
     sum
 }
 
+/// The largest distance of a vector from the mean of all.
+pub fn consensus(vectors: &[Vec<f64>]) -> f64 {
+    let centre = mean(vectors);
+    vectors.iter().map(|vector| distance(vector, &centre)).fold(0.0, f64::max)
+}
+
 /// A quantile of a sample, interpolated; infinite values come last.
 ///
 /// ```

@@ -2,8 +2,8 @@
 //! which stay.
 
 use crate::args::AgentArgs;
-use crate::config::Config;
 use crate::files::model;
+use crate::network_file::NetworkFile;
 use crate::summarise::{About, privacy_entry};
 use dzoa::baselines::Needs;
 use dzoa::plan::Plan;
@@ -25,7 +25,7 @@ use std::time::Duration;
 /// What the files are made from.
 pub struct Results<'a> {
     pub args: &'a AgentArgs,
-    pub config: &'a Config,
+    pub network: &'a NetworkFile,
     pub instances: &'a Instances,
     pub plan: &'a Plan,
     pub k: usize,
@@ -53,7 +53,8 @@ impl Results<'_> {
         let dir = &self.args.state;
         let summary = self.summary(node, charged, end, elapsed)?;
         write_file(dir, "trace.csv", &self.trace()?)?;
-        write_file(dir, "model.json", &to_json(&model(self.config, &summary))?)?;
+        let NetworkFile { rows, .. } = self.network;
+        write_file(dir, "model.json", &to_json(&model(Some(rows), &summary))?)?;
         let agent = node.agent();
         let left: BTreeMap<&str, u64> = node.left().collect();
         let local = serde_json::json!({
@@ -81,7 +82,8 @@ impl Results<'_> {
         end: &End,
         elapsed: Duration,
     ) -> Result<Summary> {
-        let Self { config, instances, k, .. } = *self;
+        let Self { network, instances, k, .. } = *self;
+        let NetworkFile { config, rows, .. } = network;
         let (agent, graph) = (node.agent(), &instances.graph);
         // That of the last round: without those that were left behind, the largest sensitivity.
         let neighbourhood = agent.neighbours().len() + usize::from(config.network.self_loop);
@@ -114,7 +116,7 @@ impl Results<'_> {
             .into(),
             algorithm: config.spec.algorithm.name().into(),
             mechanism: config.spec.mechanism.name().into(),
-            loss: config.problem.loss.name().into(),
+            loss: plan.data().loss().into(),
             agent_names: vec![agent.name().into()],
             agents: graph.len(),
             edges: graph.edges().collect(),
@@ -132,7 +134,7 @@ impl Results<'_> {
             step_raised: agent.step_raised(),
             moved_inside: agent.moved_inside(),
             seconds: elapsed.as_secs_f64(),
-            privacy: vec![privacy_entry(config, &about)],
+            privacy: vec![privacy_entry(config, Some(rows), &about)],
             config: config.given.clone(),
             // What needs everybody's rows stays empty.
             ..Summary::default()

@@ -1,0 +1,44 @@
+//! `[problem]`, `[data]` and `[schema]`: a loss over rows.
+
+use super::DataRead;
+use dzoa::plan::DataKind;
+use dzoa::problem::loss::LOSSES;
+use dzoa::registry::Registry;
+use dzoa_table::{DataSource, Error, ProblemSpec, Result, Schema, Section};
+
+/// A loss over rows.
+#[derive(Debug)]
+pub struct RowsSpec {
+    /// What is minimised.
+    pub problem: ProblemSpec,
+    /// Where rows come from.
+    pub data: DataSource,
+    /// How files are read; not needed for generated data.
+    pub schema: Option<Schema>,
+}
+
+impl RowsSpec {
+    pub(super) fn read(root: &Section<'_>) -> Result<DataRead<Self>> {
+        let problem = ProblemSpec::read(&root.section("problem")?, &Registry::new(LOSSES))?;
+        let real = root.section("network")?.node("agents").is_some();
+        let (data, data_root) = DataSource::read(&root.section("data")?, real)?;
+        let section = root.section("schema")?;
+        let schema = section.is_present().then(|| Schema::read(&section)).transpose()?;
+        let spec = Self { problem, data, schema };
+        Ok(DataRead { spec, kind: DataKind::Rows, root: data_root })
+    }
+
+    /// Refuses files without a schema; after unknown keys, among which it may be.
+    pub(super) fn check_schema(&self) -> Result<()> {
+        match self.schema.is_none() && !self.is_synthetic() {
+            true => Err(Error::input("`schema` is missing: files cannot be read without one")
+                .hint("draft one with `dzoa schema infer FILE`, then put public bounds into it")),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether all rows are drawn from the seed, so that everybody knows them.
+    pub fn is_synthetic(&self) -> bool {
+        matches!(self.data, DataSource::Synthetic(_))
+    }
+}
