@@ -11,7 +11,7 @@ use dzoa::primal::ZerothOrder;
 use dzoa::problem::data::Samples;
 use dzoa::problem::least_squares::LeastSquares;
 use dzoa::problem::loss::{Batch, Loss};
-use dzoa::problem::{Directions, Objective, Sharing, TILE, Table};
+use dzoa::problem::{Directions, LineTable, Objective, Sharing, TILE};
 use dzoa::streams::{Purpose, Streams};
 use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul};
 
@@ -113,7 +113,7 @@ fn tiles(rows: usize) -> impl Iterator<Item = (usize, usize)> {
 /// Sparse rows times a block; the predictions are one column more in lines that are filled up to
 /// whole vectors anyway.
 pub fn sparse_products(samples: &Samples, block: &[f64], sharing: Sharing, timing: Timing) -> f64 {
-    let (mut table, mut products) = (Table::default(), Vec::new());
+    let (mut table, mut products) = (LineTable::default(), Vec::new());
     let (point, mut fitted) = (vec![0.1; samples.rows.width()], vec![0.0; TILE]);
     timing.best(|_| {
         let prepared = samples.rows.prepare(&point, block, sharing, &mut table);

@@ -16,7 +16,7 @@ use dzoa::problem::data::Samples;
 use dzoa::problem::least_squares::LeastSquares;
 use floor::Floor;
 use serde_json::{Value, json};
-use setting::{Setting, agents, agents_of, descend};
+use setting::{BenchSetting, agents, agents_of, descend};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -121,7 +121,7 @@ fn in_turns<const N: usize>(
 /// One trial of the paper's example on one core, and its floor: at this processor's best level, and
 /// where that is above AVX2, held down to it as well, which more machines have.
 fn paper() -> Value {
-    let setting = Setting::paper();
+    let setting = BenchSetting::paper();
     let pool = one_thread();
     let problem = setting.problem();
     let form = LeastSquares::new(problem.risk(0));
@@ -154,8 +154,13 @@ fn shapes() -> Value {
     let mut rows = Vec::new();
     for (samples, features, repeat) in [(1000, 100, 30), (10_000, 1000, 3)] {
         for loss in &losses {
-            let setting =
-                Setting { agents: 5, samples, features, loss: loss.clone(), ..Setting::paper() };
+            let setting = BenchSetting {
+                agents: 5,
+                samples,
+                features,
+                loss: loss.clone(),
+                ..BenchSetting::paper()
+            };
             let problem = setting.problem();
             let form = (loss.name() == "squared").then(|| LeastSquares::new(problem.risk(0)));
             let timing = Timing::short(repeat);
@@ -181,9 +186,9 @@ fn sparse(file: &str) -> Value {
     let part: Vec<usize> = (0..all.count()).step_by(5).collect();
     let samples = all.select(&part);
     let dense = Samples::new(samples.rows.to_dense(), samples.targets.clone()).expect("same rows");
-    let setting = Setting { agents: 1, loss: Arc::new(Logistic), ..Setting::paper() };
+    let setting = BenchSetting { agents: 1, loss: Arc::new(Logistic), ..BenchSetting::paper() };
     let pool = one_thread();
-    let step = |samples: &Samples, setting: &Setting| {
+    let step = |samples: &Samples, setting: &BenchSetting| {
         let problem = Problem { agents: vec![Arc::new(samples.clone())], ..setting.problem() };
         pool.install(|| descend(&problem, setting, 10))
     };
@@ -196,7 +201,7 @@ fn sparse(file: &str) -> Value {
     let [(sparse_step, floor), (dense_step, dense_floor)] =
         in_turns(20, [&|| beside(&samples), &|| beside(&dense)]);
     // The steps with the longest shifts, which are the most work.
-    let few = Setting { inner_steps: 4, ..setting.clone() };
+    let few = BenchSetting { inner_steps: 4, ..setting.clone() };
     let mut first = [f64::INFINITY; 2];
     for _ in 0..20 {
         for (least, samples) in first.iter_mut().zip([&samples, &dense]) {
@@ -218,14 +223,14 @@ fn sparse(file: &str) -> Value {
 /// One thread against two: one trial with eight agents, and two trials.
 fn threads() -> Value {
     use rayon::prelude::*;
-    let setting = Setting { agents: 8, samples: 200, rounds: 60, ..Setting::paper() };
+    let setting = BenchSetting { agents: 8, samples: 200, rounds: 60, ..BenchSetting::paper() };
     // The draws are not part of a trial's time.
     let problem = setting.problem();
     let one_trial = || {
         let mut agents = agents_of(&setting, &problem);
         assert_eq!(simulate(&mut agents, &mut ()), Status::Finished);
     };
-    let paper = Setting { rounds: 60, ..Setting::paper() };
+    let paper = BenchSetting { rounds: 60, ..BenchSetting::paper() };
     let drawn = paper.problem();
     let two_trials = || {
         (0..2).into_par_iter().for_each(|_| {
@@ -254,7 +259,7 @@ fn threads() -> Value {
 /// logarithms.
 fn scaling() -> Value {
     let pool = one_thread();
-    let run = |setting: &Setting| {
+    let run = |setting: &BenchSetting| {
         let problem = setting.problem();
         pool.install(|| {
             Timing::short(4).best(|_| {
@@ -263,35 +268,41 @@ fn scaling() -> Value {
             })
         })
     };
-    let base = Setting {
+    let base = BenchSetting {
         agents: 10,
         samples: 1000,
         loss: Arc::new(Hinge),
         rounds: 2,
         inner_steps: 2,
         topology: setting::ring,
-        ..Setting::paper()
+        ..BenchSetting::paper()
     };
-    let axis = |name: &str, sizes: &[usize], of: &dyn Fn(usize) -> Setting| {
+    let axis = |name: &str, sizes: &[usize], of: &dyn Fn(usize) -> BenchSetting| {
         let seconds: Vec<f64> = sizes.iter().map(|&size| run(&of(size))).collect();
         let exponent = slope(sizes, &seconds);
         json!({ "axis": name, "sizes": sizes, "seconds": seconds, "exponent": exponent })
     };
-    let small = Setting { samples: 100, ..base.clone() };
+    let small = BenchSetting { samples: 100, ..base.clone() };
     json!([
-        axis("K", &[10, 32, 100, 320, 1000], &|agents| Setting { agents, ..small.clone() }),
-        axis("T", &[2, 6, 20, 60, 200], &|inner_steps| Setting { inner_steps, ..small.clone() }),
-        axis("J", &[10, 32, 100, 320, 1000], &|directions| Setting { directions, ..small.clone() }),
-        axis("M", &[2, 6, 20, 60, 200], &|rounds| Setting {
+        axis("K", &[10, 32, 100, 320, 1000], &|agents| BenchSetting { agents, ..small.clone() }),
+        axis("T", &[2, 6, 20, 60, 200], &|inner_steps| BenchSetting {
+            inner_steps,
+            ..small.clone()
+        }),
+        axis("J", &[10, 32, 100, 320, 1000], &|directions| BenchSetting {
+            directions,
+            ..small.clone()
+        }),
+        axis("M", &[2, 6, 20, 60, 200], &|rounds| BenchSetting {
             rounds: rounds as u64,
             ..small.clone()
         }),
-        axis("N_k", &[1000, 3200, 10_000, 32_000, 100_000], &|samples| Setting {
+        axis("N_k", &[1000, 3200, 10_000, 32_000, 100_000], &|samples| BenchSetting {
             samples,
             agents: 3,
             ..base.clone()
         }),
-        axis("P", &[10, 32, 100, 320, 1000], &|features| Setting {
+        axis("P", &[10, 32, 100, 320, 1000], &|features| BenchSetting {
             features,
             agents: 3,
             ..base.clone()
@@ -301,14 +312,14 @@ fn scaling() -> Value {
 
 /// Ten thousand agents in this process; whoever started it reads the peak memory.
 fn memory() -> Value {
-    let setting = Setting {
+    let setting = BenchSetting {
         agents: 10_000,
         samples: 20,
         features: 100,
         rounds: 2,
         inner_steps: 5,
         topology: setting::ring,
-        ..Setting::paper()
+        ..BenchSetting::paper()
     };
     let mut agents = agents(&setting);
     assert_eq!(simulate(&mut agents, &mut ()), Status::Finished);
@@ -325,7 +336,8 @@ fn count(run: &str) -> Value {
         "logistic" | "sparse" => Arc::new(Logistic),
         _ => refuse(&format!("there is no run `{run}` to count"), SECTIONS),
     };
-    let setting = Setting { loss, samples: 50, rounds: 2, inner_steps: 10, ..Setting::paper() };
+    let setting =
+        BenchSetting { loss, samples: 50, rounds: 2, inner_steps: 10, ..BenchSetting::paper() };
     let mut problem = setting.problem();
     if run == "sparse" {
         for samples in &mut problem.agents {

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// Shapes and effort.
 #[derive(Clone, Debug)]
-pub struct Setting {
+pub struct BenchSetting {
     /// K.
     pub agents: usize,
     /// N_k.
@@ -39,7 +39,7 @@ pub fn ring() -> Topology {
     Topology::Ring
 }
 
-impl Setting {
+impl BenchSetting {
     /// The paper's example.
     pub fn paper() -> Self {
         Self {
@@ -82,12 +82,12 @@ impl Setting {
 }
 
 /// Agents ready to run.
-pub fn agents(setting: &Setting) -> Vec<Agent> {
+pub fn agents(setting: &BenchSetting) -> Vec<Agent> {
     agents_of(setting, &setting.problem())
 }
 
 /// Agents ready to run, with these rows.
-pub fn agents_of(setting: &Setting, problem: &Problem) -> Vec<Agent> {
+pub fn agents_of(setting: &BenchSetting, problem: &Problem) -> Vec<Agent> {
     let names = (0..setting.agents).map(|k| format!("agent {k}")).collect();
     let streams = Streams::from_seed(1);
     let topology = if setting.agents == 5 { (setting.topology)() } else { Topology::Ring };
@@ -101,7 +101,7 @@ pub fn agents_of(setting: &Setting, problem: &Problem) -> Vec<Agent> {
 }
 
 /// Seconds for one inner step of the first agent, as a mean over its inner loop.
-pub fn descend(problem: &Problem, setting: &Setting, repeat: usize) -> f64 {
+pub fn descend(problem: &Problem, setting: &BenchSetting, repeat: usize) -> f64 {
     let objective = problem.local(0);
     let state = LocalState::zero(problem.dim(), 2);
     let lagrangian = state.lagrangian(&Admm::default(), &objective);

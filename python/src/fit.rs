@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// What Python hands over; every value was checked there.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub struct Options {
+pub struct FitOptions {
     loss: String,
     loss_parameters: HashMap<String, f64>,
     regularizer: String,
@@ -42,7 +42,7 @@ pub struct Options {
     threads: usize,
 }
 
-impl Options {
+impl FitOptions {
     fn loss(&self) -> PyResult<Arc<dyn Loss>> {
         named("loss", &Registry::new(LOSSES), &self.loss, |key| {
             self.loss_parameters.get(key).copied()
@@ -51,7 +51,7 @@ impl Options {
 }
 
 /// What is asked for; everything that was not given is left to the library's rules.
-fn spec(options: &Options, problem: &Problem) -> PyResult<RunSpec> {
+fn spec(options: &FitOptions, problem: &Problem) -> PyResult<RunSpec> {
     let mechanism = match options.total_epsilon {
         None => Mechanism::none(),
         Some(total_epsilon) => {
@@ -77,7 +77,7 @@ fn spec(options: &Options, problem: &Problem) -> PyResult<RunSpec> {
     })
 }
 
-fn refused(options: &Options, refused: &Refused) -> PyErr {
+fn refused(options: &FitOptions, refused: &Refused) -> PyErr {
     PyValueError::new_err(match (refused, options.total_epsilon) {
         (Refused::NoGuarantee { error, .. }, Some(total)) => format!(
             "total_epsilon={total}: {error}; hint: raise total_epsilon or rho, or take fewer rounds"
@@ -93,7 +93,7 @@ pub fn fit<'py>(
     y: PyReadonlyArray1<'py, f64>,
     parts: Vec<Vec<usize>>,
     network: Network,
-    options: Options,
+    options: FitOptions,
 ) -> PyResult<Bound<'py, PyDict>> {
     let py = x.py();
     let wrong = |error: dzoa::problem::DataError| PyValueError::new_err(error.to_string());

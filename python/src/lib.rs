@@ -34,9 +34,9 @@ mod _core {
     use super::network::edges;
     #[pymodule_export]
     use super::privacy::{
-        Event, ExactGaussian, Renyi, Theorem2, ZeroConcentrated, audit_scores, corollary1_epsilon,
-        corollary1_step, gaussian_delta, gaussian_epsilon, gaussian_mu, gaussian_sigma,
-        lemma3_sensitivity, theorem1_sigma, theorem2_epsilon, zcdp_epsilon,
+        ExactGaussian, PyEvent, Renyi, Theorem2, ZeroConcentrated, audit_scores,
+        corollary1_epsilon, corollary1_step, gaussian_delta, gaussian_epsilon, gaussian_mu,
+        gaussian_sigma, lemma3_sensitivity, theorem1_sigma, theorem2_epsilon, zcdp_epsilon,
     };
     #[pymodule_export]
     use super::statement::{Statement, together};

@@ -7,12 +7,12 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 /// What was released, without the value.
-#[pyclass(frozen, eq, from_py_object, module = "dzoa.privacy")]
+#[pyclass(frozen, eq, from_py_object, name = "Event", module = "dzoa.privacy")]
 #[derive(Clone, Debug, PartialEq)]
-pub struct Event(library::Event);
+pub struct PyEvent(library::Event);
 
 #[pymethods]
-impl Event {
+impl PyEvent {
     /// A value of this L2 sensitivity plus Gaussian noise.
     #[staticmethod]
     fn gaussian(sensitivity: f64, sigma: f64) -> PyResult<Self> {
@@ -109,7 +109,7 @@ macro_rules! accountant {
             #[pyo3(signature = (event, count=1))]
             fn compose<'py>(
                 mut this: PyRefMut<'py, Self>,
-                event: Event,
+                event: PyEvent,
                 count: u64,
             ) -> PyResult<PyRefMut<'py, Self>> {
                 for _ in 0..count {

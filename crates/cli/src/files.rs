@@ -9,8 +9,8 @@ use dzoa_report::{
 use dzoa_table::{Error, Result, Schema};
 use std::path::{Path, PathBuf};
 
-/// `--out`, or `runs/NAME` with a number behind it where that exists. Nothing is created yet, but it
-/// could be: a run that cannot be written should not begin.
+/// `--out`, or `runs/NAME` with a number behind it where that exists. Nothing is created yet, but
+/// it could be: a run that cannot be written should not begin.
 pub fn output_directory(out: Option<&Path>, name: &str) -> Result<PathBuf> {
     let dir = match out {
         Some(dir) if dir.join("summary.json").exists() || dir.is_file() => {

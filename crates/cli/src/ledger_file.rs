@@ -59,7 +59,8 @@ impl LedgerFile {
     pub fn open(path: &Path, dataset: Option<&str>) -> Result<Self> {
         let file = OpenOptions::new().read(true).append(true).open(path).map_err(|error| {
             Error::input(format!("{}: the ledger cannot be opened: {error}", path.display())).hint(
-                "a ledger lives as long as its data; where there has been none, --new-ledger begins one",
+                "a ledger lives as long as its data; where there has been none, --new-ledger \
+                 begins one",
             )
         })?;
         lock(&file, path)?;
@@ -72,7 +73,10 @@ impl LedgerFile {
                 shown(named),
                 shown(dataset)
             ))
-            .hint("give the ledger of this data set; one ledger accompanies one data set for its life"));
+            .hint(
+                "give the ledger of this data set; one ledger accompanies one data set for its \
+            life",
+            ));
         }
         let key = key_beside(path)?;
         Ok(Self { path: path.into(), file, key, ledger })
@@ -126,7 +130,8 @@ impl LedgerFile {
         let dataset = self.ledger.header().map(|header| shown(&header.dataset)).unwrap_or_default();
         Ok(others.then(|| {
             format!(
-                "the rows of data set {dataset} are not those of earlier runs; its budget goes on from what was spent"
+                "the rows of data set {dataset} are not those of earlier runs; its budget goes on \
+                 from what was spent"
             )
         }))
     }

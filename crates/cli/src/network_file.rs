@@ -26,7 +26,8 @@ impl NetworkFile {
         let file = path.display();
         if let Err(error) = std::fs::metadata(path) {
             return Err(Error::input(format!("{file}: cannot be read: {error}")).hint(
-                "a network file is a config with the agents' names and addresses; examples/hospitals/network.toml is one",
+                "a network file is a config with the agents' names and addresses; \
+                 examples/hospitals/network.toml is one",
             ));
         }
         let (config, rows) = Config::load_rows(Some(path), sets)?;
@@ -116,7 +117,8 @@ impl NetworkFile {
         }
         if (spec.rho.is_auto() || spec.rounds.is_auto()) && !self.rows.is_synthetic() {
             return Err(Error::input(
-                "`algorithm.rho` or `algorithm.rounds` is \"auto\", which needs the size of the smallest agent",
+                "`algorithm.rho` or `algorithm.rounds` is \"auto\", which needs the size of the \
+                 smallest agent",
             )
             .hint("give numbers; `dzoa privacy plan` shows what a budget buys"));
         }

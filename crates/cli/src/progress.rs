@@ -13,7 +13,8 @@ const LINES: u64 = 10;
 /// Steps that a second of estimated work counts as.
 const STEPS_PER_SECOND: f64 = 1000.0;
 
-/// Counts rounds over all trials, whole runs, or estimated work where the steps are of different length.
+/// Counts rounds over all trials, whole runs, or estimated work where the steps are of different
+/// length.
 pub struct Progress {
     bar: Option<ProgressBar>,
     total: u64,

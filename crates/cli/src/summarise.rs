@@ -4,7 +4,7 @@ use crate::config::{Config, RowsSpec};
 use crate::objectives::Objectives;
 use crate::trial::Trial;
 use dzoa::baselines::Needs;
-use dzoa::plan::{Circumstances, Data, Noise, Plan, REPLICATES};
+use dzoa::plan::{Circumstances, Data, MeasuredNoise, Plan, REPLICATES};
 use dzoa::prelude::*;
 use dzoa::privacy::{EarlierRuns, Ledger, RunId, Statement, gaussian};
 use dzoa::reference::Certificate;
@@ -65,7 +65,9 @@ pub fn summarise(
         seconds: trials.iter().map(|trial| trial.elapsed.as_secs_f64()).sum(),
         // Of the first trial, whose ledgers are shown.
         privacy: (0..graph.len())
-            .map(|k| privacy_entry(config, objectives.rows(), &About::of(first, k, earlier_runs)))
+            .map(|k| {
+                privacy_entry(config, objectives.rows(), &EntryFacts::of(first, k, earlier_runs))
+            })
             .collect(),
         config: config.given.clone(),
     }
@@ -110,13 +112,13 @@ fn worst(trials: &[Trial], violation: fn(&Certificate) -> Option<f64>) -> Option
 }
 
 /// What a privacy entry is about.
-pub struct About<'a> {
+pub struct EntryFacts<'a> {
     /// What was decided.
     pub plan: &'a Plan,
     /// The agent.
     pub k: usize,
     /// The measured noise, if it was measured.
-    pub noise: Option<&'a Noise>,
+    pub noise: Option<&'a MeasuredNoise>,
     /// What was charged to the rows.
     pub ledger: &'a Ledger,
     /// The run.
@@ -127,7 +129,7 @@ pub struct About<'a> {
     pub needs: Needs,
 }
 
-impl<'a> About<'a> {
+impl<'a> EntryFacts<'a> {
     /// Agent `k` of a trial. Only a finished first trial has its noise measured.
     fn of(trial: &'a Trial, k: usize, earlier_runs: EarlierRuns) -> Self {
         Self {
@@ -144,8 +146,12 @@ impl<'a> About<'a> {
 
 /// What may be said about one agent's privacy, however its run ended, and what is known about its
 /// noise. `rows` is nothing where programs hold them.
-pub fn privacy_entry(config: &Config, rows: Option<&RowsSpec>, about: &About<'_>) -> PrivacyEntry {
-    let &About { plan, k, noise, ledger, run, earlier_runs, needs } = about;
+pub fn privacy_entry(
+    config: &Config,
+    rows: Option<&RowsSpec>,
+    about: &EntryFacts<'_>,
+) -> PrivacyEntry {
+    let &EntryFacts { plan, k, noise, ledger, run, earlier_runs, needs } = about;
     let Some(delta) = plan.claimed().delta() else { return Statement::none().into() };
     let schema = rows.and_then(|rows| rows.schema.as_ref());
     let (void, rests_on) = (void(config, schema), rests_on(schema, plan, needs));

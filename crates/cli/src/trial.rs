@@ -7,7 +7,7 @@ use crate::objectives::{Objectives, plan};
 use crate::progress::Progress;
 use crate::recording::{Recorded, Recording};
 use dzoa::baselines::Needs;
-use dzoa::plan::{Data, Forecast, Noise, Plan, Spending};
+use dzoa::plan::{Data, Forecast, MeasuredNoise, Plan, Spending};
 use dzoa::prelude::*;
 use dzoa::privacy::{Entry, Ledger, RunId};
 use dzoa::reference::Optimum;
@@ -66,7 +66,7 @@ pub struct OnRows {
     /// The paper's metric of what the agents report in the end.
     pub final_error: Option<f64>,
     /// Per agent, of the first trial if it finished.
-    pub noise: Vec<Noise>,
+    pub noise: Vec<MeasuredNoise>,
     /// Per agent: values that depend on its rows and stay with it.
     pub local: Vec<Local>,
 }
@@ -232,7 +232,7 @@ fn costs(simulation: &dyn Simulation, data: &Data) -> Costs {
 }
 
 /// The noise of every agent; nothing where no noise is claimed.
-fn measured_noise(plan: &Plan, agents: &[Agent], streams: &Streams) -> Vec<Noise> {
+fn measured_noise(plan: &Plan, agents: &[Agent], streams: &Streams) -> Vec<MeasuredNoise> {
     let each = agents.par_iter().enumerate();
     each.filter_map(|(k, agent)| plan.measured_noise(k, agent, streams)).collect()
 }

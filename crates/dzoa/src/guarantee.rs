@@ -10,7 +10,7 @@ use thiserror::Error;
 
 /// A total budget and how it is spread.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Target {
+pub struct BudgetTarget {
     /// Over the whole run.
     pub total_epsilon: f64,
     /// Over the whole run.
@@ -21,7 +21,7 @@ pub struct Target {
     pub rows_per_person: usize,
 }
 
-impl Target {
+impl BudgetTarget {
     /// What the whole run may cost.
     pub fn budget(&self) -> Budget {
         Budget { epsilon: self.total_epsilon, delta: self.delta }

@@ -131,14 +131,14 @@ pub struct Parameter {
     /// As users type it.
     pub key: &'static str,
     /// Which numbers it takes.
-    pub range: Range,
+    pub range: NumberRange,
     /// Where none is given.
     pub default: f64,
 }
 
 impl Parameter {
     /// With all three.
-    pub const fn new(key: &'static str, range: Range, default: f64) -> Self {
+    pub const fn new(key: &'static str, range: NumberRange, default: f64) -> Self {
         Self { key, range, default }
     }
 }
@@ -149,12 +149,12 @@ pub struct OptionKey {
     /// As users type it.
     pub key: &'static str,
     /// Which numbers it takes.
-    pub range: Range,
+    pub range: NumberRange,
 }
 
 impl OptionKey {
     /// With both.
-    pub const fn new(key: &'static str, range: Range) -> Self {
+    pub const fn new(key: &'static str, range: NumberRange) -> Self {
         Self { key, range }
     }
 }
@@ -167,7 +167,7 @@ impl From<Parameter> for OptionKey {
 
 /// Which numbers an option takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Range {
+pub enum NumberRange {
     /// Above 0.
     Positive,
     /// At least 0.
@@ -180,7 +180,7 @@ pub enum Range {
     Count,
 }
 
-impl Range {
+impl NumberRange {
     /// Whether a number lies in it.
     pub fn holds(&self, value: f64) -> bool {
         match *self {
@@ -194,7 +194,7 @@ impl Range {
 }
 
 /// As in "must be ...".
-impl fmt::Display for Range {
+impl fmt::Display for NumberRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let short = |value: f64| match value == 0.0 || (1e-3..1e5).contains(&value.abs()) {
             true => value.to_string(),
@@ -219,7 +219,7 @@ pub struct OutOfRange {
     /// Its key.
     pub key: &'static str,
     /// Where it should lie.
-    pub range: Range,
+    pub range: NumberRange,
     /// Where it lies.
     pub value: f64,
 }
@@ -255,7 +255,7 @@ impl Options {
 mod tests {
     use super::*;
 
-    const WIDTH: Parameter = Parameter::new("width", Range::Positive, 2.0);
+    const WIDTH: Parameter = Parameter::new("width", NumberRange::Positive, 2.0);
     const TABLE: &[RegistryEntry<f64>] = &[
         RegistryEntry { name: "one", about: "", parameters: &[], build: |_| 1.0 },
         RegistryEntry { name: "wide", about: "", parameters: &[WIDTH], build: |o| o.of(WIDTH) },
@@ -285,11 +285,11 @@ mod tests {
     #[test]
     fn a_range_says_what_it_holds() {
         for (range, inside, outside, words) in [
-            (Range::Positive, 0.1, 0.0, "a finite number above 0"),
-            (Range::NonNegative, 0.0, f64::INFINITY, "a finite number, 0 or more"),
-            (Range::Fraction, 0.5, 1.0, "strictly between 0 and 1"),
-            (Range::Between(0.0, 1e6), 0.0, -0.1, "between 0 and 1e6"),
-            (Range::Count, 3.0, 2.5, "a whole number of at least 1"),
+            (NumberRange::Positive, 0.1, 0.0, "a finite number above 0"),
+            (NumberRange::NonNegative, 0.0, f64::INFINITY, "a finite number, 0 or more"),
+            (NumberRange::Fraction, 0.5, 1.0, "strictly between 0 and 1"),
+            (NumberRange::Between(0.0, 1e6), 0.0, -0.1, "between 0 and 1e6"),
+            (NumberRange::Count, 3.0, 2.5, "a whole number of at least 1"),
         ] {
             assert!(range.holds(inside) && !range.holds(outside), "{range}");
             assert!(!range.holds(f64::NAN), "{range}");

@@ -5,7 +5,7 @@ use dzoa::agent::Average;
 use dzoa::baselines::{
     Baseline, Broken, DpAdmm, DpAdmmSettings, Making, Options, Party, entry, names,
 };
-use dzoa::guarantee::{NoGuarantee, Target};
+use dzoa::guarantee::{BudgetTarget, NoGuarantee};
 use dzoa::network::Topology;
 use dzoa::prelude::*;
 use dzoa::privacy::calibrate::Schedule;
@@ -268,8 +268,8 @@ fn projected_gradient_stops_where_its_steps_add_up_to() {
     assert!(left > 0.1, "and that is short of the optimum");
 }
 
-fn target(total_epsilon: f64) -> Target {
-    Target { total_epsilon, delta: 1e-5, schedule: Schedule::Constant, rows_per_person: 1 }
+fn target(total_epsilon: f64) -> BudgetTarget {
+    BudgetTarget { total_epsilon, delta: 1e-5, schedule: Schedule::Constant, rows_per_person: 1 }
 }
 
 #[test]

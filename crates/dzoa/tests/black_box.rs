@@ -1,7 +1,7 @@
 //! Objectives that only give values: what is counted, what is refused, and how a run ends.
 
 use dzoa::agent::Average;
-use dzoa::guarantee::Target;
+use dzoa::guarantee::BudgetTarget;
 use dzoa::plan::ScalarQuery;
 use dzoa::prelude::*;
 use dzoa::primal::Scalar;
@@ -206,7 +206,7 @@ fn clipped_means_per_sample_agree_with_the_known_loss() {
 #[test]
 fn under_a_guarantee_a_nan_counts_as_nothing_and_ends_nothing() {
     let samples = samples();
-    let target = Target {
+    let target = BudgetTarget {
         total_epsilon: 50.0,
         delta: 1e-5,
         schedule: Schedule::Constant,

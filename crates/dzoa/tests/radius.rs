@@ -4,7 +4,7 @@
 mod common;
 
 use dzoa::agent::{Average, Input, LARGEST_NORM, Output as Asked, ProtocolError};
-use dzoa::guarantee::{NoGuarantee, Target, radius};
+use dzoa::guarantee::{BudgetTarget, NoGuarantee, radius};
 use dzoa::plan::OutputQuery;
 use dzoa::prelude::*;
 use dzoa::primal::{Certified, Lagrangian, SampleWeights, Workspace, least_distance};
@@ -288,7 +288,7 @@ fn attacked(last: f64, loss: Arc<dyn Loss>) -> (Agent, f64) {
     let problem =
         Problem { loss, regularizer, eta: 0.02, scale, intercept: false, agents: agents_data };
     let graph = Graph::from_edges(vec!["a".into(), "b".into()], &[(0, 1)]).unwrap();
-    let target = Target {
+    let target = BudgetTarget {
         total_epsilon: 1.0,
         delta: 1e-5,
         schedule: Schedule::Constant,
@@ -402,7 +402,7 @@ fn a_release_beyond_the_radius_is_moved_and_both_ends_use_what_was_sent() {
 
 #[test]
 fn whether_a_tolerance_can_be_certified_is_decided_before_any_row_is_seen() {
-    let target = Target {
+    let target = BudgetTarget {
         total_epsilon: 1.0,
         delta: 1e-5,
         schedule: Schedule::Constant,

@@ -1,11 +1,13 @@
 //! The recipes "a mechanism" and "an algorithm" of CONTRIBUTING.md, from outside: what the files to
 //! write must hold is enough for a plan and a simulation.
 
-use dzoa::baselines::{Baseline, Entry, Making, Needs, OptionKey, Options, Party, Range};
-use dzoa::guarantee::{NoGuarantee, Target};
+use dzoa::baselines::{
+    AlgorithmEntry, Baseline, Making, Needs, NumberRange, OptionKey, Options, Party,
+};
+use dzoa::guarantee::{BudgetTarget, NoGuarantee};
 use dzoa::plan::{
-    Algorithm, Auto, Charges, Choice, Claimed, Data, Mechanism, Place, Plan, Protection, Refused,
-    Reported, RunSpec, Unprotected,
+    AgentPlace, Algorithm, Auto, Charges, Choice, Claimed, Data, Mechanism, Plan, Protection,
+    Refused, Reported, RunSpec, Unprotected,
 };
 use dzoa::prelude::*;
 use dzoa::primal::{InnerFailure, PrimalStep};
@@ -68,19 +70,19 @@ impl Protection for FixedNoise {
         Unprotected.grid(sizes)
     }
 
-    fn charges(&self, place: &Place<'_>) -> Result<Charges, NoGuarantee> {
+    fn charges(&self, place: &AgentPlace<'_>) -> Result<Charges, NoGuarantee> {
         let event = Event::discrete_gaussian(1.0, self.sigma, place.data.dim(), 1);
         let events = vec![event; place.rounds as usize].into();
         Ok(Charges { events, ..Charges::of_every_round(event, 1.0) })
     }
 
-    fn step(&self, place: &Place<'_>, inner: &ZerothOrder) -> Result<f64, Refused> {
+    fn step(&self, place: &AgentPlace<'_>, inner: &ZerothOrder) -> Result<f64, Refused> {
         Unprotected.step(place, inner)
     }
 
     fn primal(
         &self,
-        place: &Place<'_>,
+        place: &AgentPlace<'_>,
         charges: &Charges,
         tolerance: Option<f64>,
     ) -> Box<dyn PrimalStep> {
@@ -118,15 +120,15 @@ struct Descent {
     w: Vec<f64>,
 }
 
-static DESCENT: Entry = Entry {
+static DESCENT: AlgorithmEntry = AlgorithmEntry {
     name: "descent",
     page: "docs/algorithms/descent.md",
-    options: &[OptionKey::new("step", Range::Positive)],
+    options: &[OptionKey::new("step", NumberRange::Positive)],
     reads_rho: false,
     rounds: None,
     rounds_per_query: 1,
     nominal: false,
-    check: Entry::ANY_OPTIONS,
+    check: AlgorithmEntry::ANY_OPTIONS,
     build: |making: &Making<'_>| {
         Box::new(Descent {
             step: making.option("step", 1.0),
@@ -151,7 +153,7 @@ impl Baseline for Descent {
         _problem: &PublicProblem,
         _k: usize,
         rounds: u64,
-        _target: &Target,
+        _target: &BudgetTarget,
     ) -> Result<Vec<Event>, NoGuarantee> {
         Ok(vec![Event::Unprotected; rounds as usize])
     }

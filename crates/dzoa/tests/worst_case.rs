@@ -3,7 +3,7 @@
 mod common;
 
 use dzoa::baselines::{Baseline, Making, Options, entry};
-use dzoa::guarantee::{NoGuarantee, Target};
+use dzoa::guarantee::{BudgetTarget, NoGuarantee};
 use dzoa::plan::{OutputQuery, ScalarQuery};
 use dzoa::prelude::*;
 use dzoa::primal::Scalar;
@@ -96,8 +96,8 @@ impl Case {
         }
     }
 
-    fn target(&self) -> Target {
-        Target {
+    fn target(&self) -> BudgetTarget {
+        BudgetTarget {
             total_epsilon: 8.0,
             delta: 1e-5,
             schedule: Schedule::Constant,

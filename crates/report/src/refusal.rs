@@ -44,7 +44,8 @@ fn guarantee_hint(error: &NoGuarantee, in_loop: bool) -> &'static str {
             "raise privacy.total_epsilon, or take fewer rounds and inner steps"
         }
         NoGuarantee::NoLipschitz(_) => {
-            "for regression use loss = \"huber\" or \"absolute\"; or the mechanism `scalar`, which clips"
+            "for regression use loss = \"huber\" or \"absolute\"; or the mechanism `scalar`, which \
+             clips"
         }
         NoGuarantee::UnboundedRows(_) => {
             "set schema.rows_to_unit_ball = true: the loss's c1 holds for rows of norm at most 1"

@@ -4,12 +4,12 @@
 use dzoa::plan::{Algorithm, Auto, Data, Keys, Mechanism, Plan, RunSpec};
 use dzoa::prelude::*;
 use dzoa::problem::loss::{Epigraph, LOSSES, Line, LossEntry, Losses, Targets};
-use dzoa::registry::{Parameter, Range, Registry};
+use dzoa::registry::{NumberRange, Parameter, Registry};
 use dzoa::run::evaluate::{Fit, Prediction};
 use dzoa_report::{Model, Summary, describe, to_json, write_file};
 use dzoa_table::{
-    DataSource, InstanceSpec, Instances, Node, ProblemSpec, Request, Schema, Section, ShapeKeys,
-    Task, load,
+    DataSource, InstanceSpec, Instances, ProblemSpec, Request, Schema, Section, ShapeKeys, Task,
+    TomlNode, load,
 };
 use std::fmt::Write as _;
 use std::path::Path;
@@ -22,7 +22,7 @@ struct SmoothHinge {
     width: f64,
 }
 
-const WIDTH: Parameter = Parameter::new("hinge_width", Range::Positive, 1.0);
+const WIDTH: Parameter = Parameter::new("hinge_width", NumberRange::Positive, 1.0);
 
 const ENTRY: LossEntry = LossEntry {
     name: "smooth-hinge",
@@ -136,7 +136,7 @@ fn prepared(dir: &Path) -> (Problem, Instances, Schema) {
     for (name, phase) in [("a", 0.0), ("b", 0.3), ("c", 0.7)] {
         write_rows(dir, name, phase);
     }
-    let node = Node::parse(CONFIG, "run.toml").unwrap();
+    let node = TomlNode::parse(CONFIG, "run.toml").unwrap();
     let file = Section::root(&node);
     let network = file.section("network").unwrap();
     let schema = Schema::read(&file.section("schema").unwrap()).unwrap();
@@ -242,7 +242,7 @@ fn a_loss_from_outside_is_reported_and_predicts_from_its_model() {
 #[test]
 fn a_parameter_of_a_loss_from_outside_is_checked_like_any_other() {
     let read = |text: &str| {
-        let node = Node::parse(&format!("[problem]\neta = 1\n{text}"), "run.toml").unwrap();
+        let node = TomlNode::parse(&format!("[problem]\neta = 1\n{text}"), "run.toml").unwrap();
         ProblemSpec::read(&Section::root(&node).section("problem").unwrap(), &losses())
     };
     for (text, expected) in [

@@ -111,7 +111,7 @@ impl Draft {
     #[cfg(feature = "parquet")]
     fn read_parquet(&mut self, paths: &[PathBuf]) -> Result<()> {
         for path in paths {
-            let table = parquet::Table::open(path)?;
+            let table = parquet::ParquetTable::open(path)?;
             self.name_columns(table.names(), &path.display().to_string())?;
             table.visit(|_, cells| {
                 for (seen, text) in self.columns.iter_mut().zip(cells) {

@@ -274,7 +274,7 @@ fn by_label(labels: &[String]) -> (Vec<String>, Vec<Vec<usize>>) {
 mod tests {
     use super::*;
     use crate::load::tests::written;
-    use crate::reader::{Node, Section};
+    use crate::reader::{Section, TomlNode};
     use crate::shape::ShapeKeys;
     use dzoa::problem::loss::LOSSES;
     use dzoa::registry::Registry;
@@ -290,7 +290,7 @@ mod tests {
 
     /// The instances of a config without its `[schema]`, over agents that a network lists.
     fn instances(text: &str, root: &Path, listed: &[&str]) -> Result<Instances> {
-        let node = Node::parse(&format!("{text}\n{SCHEMA}"), "run.toml")?;
+        let node = TomlNode::parse(&format!("{text}\n{SCHEMA}"), "run.toml")?;
         let file = Section::root(&node);
         let network = file.section("network")?;
         let spec = InstanceSpec {

@@ -6,14 +6,14 @@
 //! TOML so that every complaint names its place, and [`Error`] is how all front ends complain.
 //!
 //! ```
-//! use dzoa_table::{Node, Schema, Section};
+//! use dzoa_table::{TomlNode, Schema, Section};
 //!
 //! let text = r#"
 //!     [schema]
 //!     columns = [{ name = "sex", kind = "categorical", levels = ["f", "m"] }]
 //!     target = { name = "ill" }
 //! "#;
-//! let file = Node::parse(text, "run.toml")?;
+//! let file = TomlNode::parse(text, "run.toml")?;
 //! let schema = Schema::read(&Section::root(&file).section("schema")?)?;
 //! assert_eq!(schema.feature_names(), ["sex=f", "sex=m"]);
 //! # Ok::<(), dzoa_table::Error>(())
@@ -39,7 +39,7 @@ pub use instances::{INTERCEPT, InstanceSpec, Instances};
 pub use load::{Counts, Loaded, Request, Task, load};
 pub use problem::{ColumnRef, ProblemSpec, read_regularizer};
 pub use reader::{
-    FromNode, Named, Node, Place, Section, Value, only_with, read_options, suggestion,
+    FromNode, Named, Section, TomlNode, TomlPlace, Value, only_with, read_options, suggestion,
 };
 pub use schema::Schema;
 pub use shape::{Shape, ShapeKeys};

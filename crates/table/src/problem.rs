@@ -1,7 +1,7 @@
 //! `[problem]`: what is minimised.
 
 use crate::error::{Error, Result, shown};
-use crate::reader::{FromNode, Named, Node, Section, only_with, suggestion};
+use crate::reader::{FromNode, Named, Section, TomlNode, only_with, suggestion};
 use dzoa::prelude::*;
 use dzoa::problem::loss::Losses;
 use dzoa::problem::regularizer::REGULARIZERS;
@@ -36,7 +36,7 @@ pub enum ColumnRef {
 
 impl FromNode for ColumnRef {
     const EXPECTED: &'static str = "a column index or name";
-    fn from_node(node: &Node) -> Option<Self> {
+    fn from_node(node: &TomlNode) -> Option<Self> {
         usize::from_node(node)
             .map(ColumnRef::Index)
             .or_else(|| String::from_node(node).map(ColumnRef::Name))

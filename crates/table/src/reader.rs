@@ -1,7 +1,7 @@
 //! Reads TOML so that every complaint can name the value and its place.
 //!
-//! A [`Node`] is a value with the file and line (or the `--set`) it came from. A [`Section`] hands
-//! out the keys of one table and, at the end, knows which keys nobody asked for.
+//! A [`TomlNode`] is a value with the file and line (or the `--set`) it came from. A [`Section`]
+//! hands out the keys of one table and, at the end, knows which keys nobody asked for.
 
 mod named;
 mod section;
@@ -16,7 +16,7 @@ use toml::de::{DeTable, DeValue};
 
 /// Where a value was written.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Place {
+pub enum TomlPlace {
     /// In a file.
     File {
         /// The path as the user gave it.
@@ -28,31 +28,31 @@ pub enum Place {
     Set(String),
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for TomlPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::File { path, line } => write!(f, "{path}:{line}"),
-            Place::Set(assignment) => write!(f, "--set {assignment}"),
+            TomlPlace::File { path, line } => write!(f, "{path}:{line}"),
+            TomlPlace::Set(assignment) => write!(f, "--set {assignment}"),
         }
     }
 }
 
 /// A TOML value and its place.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Node {
+pub struct TomlNode {
     /// The value.
     pub value: Value,
     /// Where it was written.
-    pub place: Place,
+    pub place: TomlPlace,
 }
 
 /// A TOML value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// `[table]` or `{ inline }`
-    Table(BTreeMap<String, Node>),
+    Table(BTreeMap<String, TomlNode>),
     /// `[1, 2]`
-    Array(Vec<Node>),
+    Array(Vec<TomlNode>),
     /// `"text"`
     String(String),
     /// `1`
@@ -63,7 +63,7 @@ pub enum Value {
     Boolean(bool),
 }
 
-impl Node {
+impl TomlNode {
     /// Parses a whole file.
     pub fn parse(text: &str, path: &str) -> Result<Self> {
         let table = DeTable::parse(text).map_err(|error| {
@@ -73,13 +73,14 @@ impl Node {
                 .hint("`dzoa init` writes a commented config to start from")
         })?;
         let span = table.span();
-        let place = |start: usize| Place::File { path: path.into(), line: line_of(text, start) };
+        let place =
+            |start: usize| TomlPlace::File { path: path.into(), line: line_of(text, start) };
         convert(DeValue::Table(table.into_inner()), span.start, &place)
     }
 
     /// Applies one `--set a.b.c=value`. The value is TOML if it parses, else a string.
     pub fn set(&mut self, assignment: &str) -> Result<()> {
-        let place = Place::Set(shown(assignment).trim_matches('`').to_string());
+        let place = TomlPlace::Set(shown(assignment).trim_matches('`').to_string());
         let (path, text) = assignment.split_once('=').ok_or_else(|| {
             Error::input(format!("--set {} has no `=`", shown(assignment)))
                 .hint("for example --set algorithm.rounds=50")
@@ -106,19 +107,19 @@ impl Node {
                 node.value = Value::Table(BTreeMap::new());
             }
             let Value::Table(table) = &mut node.value else { unreachable!("made a table above") };
-            node = table.entry(key.to_string()).or_insert_with(|| Node {
+            node = table.entry(key.to_string()).or_insert_with(|| TomlNode {
                 value: Value::Table(BTreeMap::new()),
                 place: place.clone(),
             });
         }
-        *node = Node { value, place };
+        *node = TomlNode { value, place };
         Ok(())
     }
 
     /// Keeps only some keys of one table of the root.
     pub fn retain(&mut self, table: &str, keep: impl Fn(&str) -> bool) {
         if let Value::Table(root) = &mut self.value
-            && let Some(Node { value: Value::Table(keys), .. }) = root.get_mut(table)
+            && let Some(TomlNode { value: Value::Table(keys), .. }) = root.get_mut(table)
         {
             keys.retain(|key, _| keep(key));
         }
@@ -130,7 +131,7 @@ impl Node {
             Value::Table(table) => {
                 table.iter().map(|(key, node)| (key.clone(), node.to_json())).collect()
             }
-            Value::Array(items) => items.iter().map(Node::to_json).collect(),
+            Value::Array(items) => items.iter().map(TomlNode::to_json).collect(),
             Value::String(text) => text.as_str().into(),
             Value::Integer(number) => (*number).into(),
             Value::Float(number) => (*number).into(),
@@ -138,8 +139,8 @@ impl Node {
         }
     }
 
-    /// The inverse of [`Node::to_json`].
-    pub fn from_json(json: &serde_json::Value, place: &Place) -> Option<Self> {
+    /// The inverse of [`TomlNode::to_json`].
+    pub fn from_json(json: &serde_json::Value, place: &TomlPlace) -> Option<Self> {
         let value = match json {
             serde_json::Value::Object(map) => Value::Table(
                 map.iter()
@@ -157,7 +158,7 @@ impl Node {
             },
             serde_json::Value::Null => return None,
         };
-        Some(Node { value, place: place.clone() })
+        Some(TomlNode { value, place: place.clone() })
     }
 
     fn describe(&self) -> String {
@@ -176,7 +177,11 @@ fn line_of(text: &str, offset: usize) -> usize {
     text.as_bytes()[..offset.min(text.len())].iter().filter(|&&byte| byte == b'\n').count() + 1
 }
 
-fn convert(value: DeValue<'_>, start: usize, place: &dyn Fn(usize) -> Place) -> Result<Node> {
+fn convert(
+    value: DeValue<'_>,
+    start: usize,
+    place: &dyn Fn(usize) -> TomlPlace,
+) -> Result<TomlNode> {
     let here = place(start);
     let bad = |what: String| Error::input(format!("{here}: {what}"));
     let value = match value {
@@ -213,5 +218,5 @@ fn convert(value: DeValue<'_>, start: usize, place: &dyn Fn(usize) -> Place) -> 
         DeValue::Boolean(flag) => Value::Boolean(flag),
         DeValue::Datetime(_) => return Err(bad("dates have no use here".into())),
     };
-    Ok(Node { value, place: here })
+    Ok(TomlNode { value, place: here })
 }

@@ -7,11 +7,11 @@ mod missing;
 mod target;
 mod values;
 
-pub use target::{Coding, Target};
-pub use values::{Fault, Levels, Range, number};
+pub use target::{Coding, TargetColumn};
+pub use values::{ColumnRange, Fault, Levels, number};
 
 use crate::error::{Error, Result, shown};
-use crate::reader::{Node, Place, Section};
+use crate::reader::{Section, TomlNode, TomlPlace};
 use missing::{OnMissing, indicator};
 use std::collections::HashSet;
 use values::texts;
@@ -52,7 +52,7 @@ pub struct Schema {
     /// Set for LIBSVM files, which have numbered columns instead.
     pub(crate) libsvm: Option<Libsvm>,
     /// What is to be predicted.
-    pub(crate) target: Target,
+    pub(crate) target: TargetColumn,
 }
 
 /// How a text file is cut into fields.
@@ -76,7 +76,7 @@ pub struct Libsvm {
     /// The largest index.
     pub features: usize,
     /// Divides every column.
-    pub range: Range,
+    pub range: ColumnRange,
 }
 
 /// One column of a file.
@@ -94,13 +94,13 @@ pub struct Column {
 #[derive(Clone, Debug)]
 pub enum Kind {
     /// One feature within [-1, 1].
-    Numeric(Range),
+    Numeric(ColumnRange),
     /// One 0/1 feature per level.
     Categorical(Levels),
     /// Nothing.
     Ignore,
     /// It marks the place of the target in a file without a header.
-    Target,
+    TargetColumn,
 }
 
 impl Schema {
@@ -129,7 +129,7 @@ impl Schema {
             missing,
             on_missing,
             text,
-            target: Target::read(section, libsvm.is_some())?,
+            target: TargetColumn::read(section, libsvm.is_some())?,
             columns,
             libsvm,
         };
@@ -145,8 +145,8 @@ impl Schema {
 
     /// The inverse of [`Schema::to_json`]; `place` is the path of the file, for messages.
     pub fn from_json(json: &serde_json::Value, place: &str) -> Result<Self> {
-        let file = Place::File { path: place.into(), line: 1 };
-        let node = Node::from_json(json, &file).ok_or_else(|| {
+        let file = TomlPlace::File { path: place.into(), line: 1 };
+        let node = TomlNode::from_json(json, &file).ok_or_else(|| {
             Error::input(format!("{place}: the schema holds a null"))
                 .hint("write the model anew with `dzoa run`")
         })?;
@@ -165,7 +165,7 @@ impl Schema {
                 Kind::Categorical(levels) => {
                     names.extend(levels.texts().iter().map(|level| format!("{name}={level}")));
                 }
-                Kind::Ignore | Kind::Target => {}
+                Kind::Ignore | Kind::TargetColumn => {}
             }
             names.extend(has_indicator.then(|| indicator(name)));
         }
@@ -226,7 +226,7 @@ impl Schema {
                 }
             }
             let is_target = *name == self.target.name && self.target.file.is_none();
-            if is_target != matches!(kind, Kind::Target) {
+            if is_target != matches!(kind, Kind::TargetColumn) {
                 let problem = format!("and `schema.target` disagree about {}", shown(name));
                 return Err(section.error("columns", &problem).hint(
                     "a column of the kind \"target\" has the target's name, \
@@ -255,7 +255,7 @@ impl Column {
         let name: String = section.required("name")?;
         let kind = section.choice("kind", &["numeric", "categorical", "ignore", "target"])?;
         let kind = match kind {
-            Some("numeric") => Kind::Numeric(Range::read(section)?),
+            Some("numeric") => Kind::Numeric(ColumnRange::read(section)?),
             Some("categorical") => {
                 let texts = texts(section, "levels")?.ok_or_else(|| {
                     section
@@ -267,7 +267,7 @@ impl Column {
                 })?)
             }
             Some("ignore") => Kind::Ignore,
-            Some(_) => Kind::Target,
+            Some(_) => Kind::TargetColumn,
             None => {
                 return Err(section.error("kind", "is missing").hint(format!(
                     "say what {} is: \"numeric\", \"categorical\" or \"ignore\"",
@@ -277,7 +277,7 @@ impl Column {
         };
         let has_indicator = match kind {
             Kind::Numeric(_) | Kind::Categorical(_) => on_missing.has_indicator(section)?,
-            Kind::Ignore | Kind::Target => false,
+            Kind::Ignore | Kind::TargetColumn => false,
         };
         section.finish()?;
         Ok(Self { name, kind, has_indicator })
@@ -288,7 +288,7 @@ impl Column {
         let values = match &self.kind {
             Kind::Numeric(_) => 1,
             Kind::Categorical(levels) => levels.texts().len(),
-            Kind::Ignore | Kind::Target => 0,
+            Kind::Ignore | Kind::TargetColumn => 0,
         };
         values + usize::from(self.has_indicator)
     }
@@ -322,13 +322,13 @@ impl Column {
                 entries.push((at + level, 1.0));
                 Ok(false)
             }
-            Kind::Ignore | Kind::Target => Ok(false),
+            Kind::Ignore | Kind::TargetColumn => Ok(false),
         }
     }
 }
 
 fn read_columns(section: &Section<'_>, on_missing: OnMissing) -> Result<Vec<Column>> {
-    let nodes: Vec<Node> = section.or("columns", Vec::new())?;
+    let nodes: Vec<TomlNode> = section.or("columns", Vec::new())?;
     let read = |(at, node)| {
         Column::read(&Section::named(node, &format!("schema.columns[{at}]"))?, on_missing)
     };
@@ -345,7 +345,9 @@ fn read_libsvm(section: &Section<'_>, no_columns: bool) -> Result<Option<Libsvm>
         Some(_) if !no_columns => Err(section
             .error("features", "and `columns` exclude each other")
             .hint("`features` is for LIBSVM files, `columns` for all others")),
-        Some(features) => Ok(Some(Libsvm { features, range: Range::Bound(bound.unwrap_or(1.0)) })),
+        Some(features) => {
+            Ok(Some(Libsvm { features, range: ColumnRange::Bound(bound.unwrap_or(1.0)) }))
+        }
         None if bound.is_some() => Err(section
             .error("bound", "is for LIBSVM files, and needs `features`")
             .hint("elsewhere every numeric column has its own bound")),
@@ -371,7 +373,7 @@ pub(crate) mod tests {
     use super::*;
 
     pub fn schema(text: &str) -> Result<Schema> {
-        let node = Node::parse(text, "run.toml")?;
+        let node = TomlNode::parse(text, "run.toml")?;
         Schema::read(&Section::root(&node).section("schema")?)
     }
 

@@ -1,7 +1,7 @@
 //! The keys of `[network]` that say who talks to whom, and the graph that they give.
 
 use crate::error::{Error, Result};
-use crate::reader::{Named, Node, Section};
+use crate::reader::{Named, Section, TomlNode};
 use dzoa::network::{Graph, GraphError, TOPOLOGIES, Topology, TopologyEntry};
 use dzoa::registry::Registry;
 use dzoa::streams::{Purpose, Streams};
@@ -59,7 +59,7 @@ impl ShapeKeys {
 }
 
 fn missing(section: &Section<'_>, key: &'static str) -> Error {
-    section.required::<Node>(key).expect_err("the key is missing")
+    section.required::<TomlNode>(key).expect_err("the key is missing")
 }
 
 fn pairs(section: &Section<'_>, edges: &[Vec<String>]) -> Result<Vec<(String, String)>> {
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     fn shape(text: &str) -> Result<Shape> {
-        let node = Node::parse(&format!("[network]\n{text}"), "run.toml")?;
+        let node = TomlNode::parse(&format!("[network]\n{text}"), "run.toml")?;
         let section = Section::root(&node).section("network")?;
         ShapeKeys::read(&section)?.shape(&section)
     }

@@ -1,7 +1,7 @@
 //! `[data]`: where rows come from.
 
 use crate::error::Result;
-use crate::reader::{Node, Section, Value, only_with};
+use crate::reader::{Section, TomlNode, Value, only_with};
 use dzoa::problem::partition::Partition;
 use dzoa::problem::synthetic::Synthetic;
 use std::path::PathBuf;
@@ -65,7 +65,7 @@ impl DataSource {
         keys.check(section, file.is_some())?;
         let source = if synthetic.is_present() {
             Self::Synthetic(read_synthetic(section, &synthetic)?)
-        } else if let Some(Node { value: Value::Array(items), .. }) = listed {
+        } else if let Some(TomlNode { value: Value::Array(items), .. }) = listed {
             Self::Files(read_files(section, items)?)
         } else {
             let file = PathBuf::from(file.expect("one of the three was given"));
@@ -134,7 +134,7 @@ fn read_synthetic(data: &Section<'_>, section: &Section<'_>) -> Result<Synthetic
     Ok(synthetic)
 }
 
-fn read_files(data: &Section<'_>, items: &[Node]) -> Result<Vec<(String, PathBuf)>> {
+fn read_files(data: &Section<'_>, items: &[TomlNode]) -> Result<Vec<(String, PathBuf)>> {
     let mut files = Vec::new();
     for item in items {
         let entry = Section::named(item, "data.agents")?;

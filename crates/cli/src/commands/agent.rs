@@ -25,7 +25,7 @@ use dzoa_report::refused;
 use dzoa_table::{DataSource, Error, Instances, Result};
 use rand::TryRng;
 use results::{Charged, Results};
-use state::{About, State, begin};
+use state::{State, StateOwner, begin};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -51,7 +51,7 @@ pub fn agent(args: &AgentArgs) -> Result<()> {
         let_group_read();
     }
     let mut watch = Watch::new(args, config, plan)?;
-    let about = About { config, network: network.digest, samples: &problem.agents[k] };
+    let about = StateOwner { config, network: network.digest, samples: &problem.agents[k] };
     let State { opened, mut ledger } = State::open(args, &about, &prepared.fresh)?;
     let streams = Streams::from_key(opened.first.key, config.run.seed.is_some());
     if let Some(word) = begin(args, &about, &mut ledger, plan, streams.run_id())? {
@@ -158,7 +158,7 @@ fn exchange(
             .hint("the same command goes on from there"));
     };
     let started = Instant::now();
-    let mut recorded = watch::Recorded::new(&mut link, args.record_frames.as_deref())?;
+    let mut recorded = watch::AgentRecorded::new(&mut link, args.record_frames.as_deref())?;
     let outcome = drive(node, &mut recorded, &mut |node, now| watch.see(node, now), &stop);
     let elapsed = started.elapsed();
     watch.finish();
@@ -241,8 +241,8 @@ fn settings(config: &Config, network: [u8; 32], places: &[Place]) -> Result<Node
     })
 }
 
-/// Set once whoever started this agent is gone. A round that takes longer than the grace is not waited for: an
-/// end at any instruction is what the journal is made for.
+/// Set once whoever started this agent is gone. A round that takes longer than the grace is not
+/// waited for: an end at any instruction is what the journal is made for.
 fn orphaned(listen: bool) -> Arc<AtomicBool> {
     let gone = Arc::new(AtomicBool::new(false));
     if listen {
@@ -264,7 +264,8 @@ fn trouble(error: NodeError) -> Error {
         }
         NodeError::Leave { .. } => "start again when the neighbour is back",
         NodeError::JournalBehind { .. } => {
-            "restore the newest state directory; or begin a new run in a new one with the same ledger, charged anew"
+            "restore the newest state directory; or begin a new run in a new one with the same \
+             ledger, charged anew"
         }
         NodeError::LedgerBehind { .. } => {
             "restore the newest ledger: what it lacks was released all the same"
@@ -294,7 +295,8 @@ fn verdict(end: &End) -> Result<()> {
             "status RolledBack: {name} remembers more of this agent than is here: {what}"
         ))
         .hint(
-            "restore the newest state directory and ledger; without a newer state begin a new run in a new directory, with a ledger that holds every charge",
+            "restore the newest state directory and ledger; without a newer state begin a new run \
+             in a new directory, with a ledger that holds every charge",
         )),
         End::LeftBehind { name, round } => Err(Error::run(format!(
             "status LeftBehind: {name} went on without this agent from round {round}"

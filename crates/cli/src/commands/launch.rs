@@ -1,4 +1,5 @@
-//! `dzoa launch`: all agents of a network as separate processes on this machine, from certificates to report.
+//! `dzoa launch`: all agents of a network as separate processes on this machine, from certificates
+//! to report.
 
 mod children;
 
@@ -26,7 +27,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Days that the certificates of a trial are valid: more than those in which agents ask for a renewal.
+/// Days that the certificates of a trial are valid: more than those in which agents ask for a
+/// renewal.
 const DAYS: u16 = 8;
 
 /// Runs all agents and reports as `dzoa run` does.
@@ -83,7 +85,10 @@ impl Here {
                 shown(&place.name),
                 place.address
             ))
-            .hint("launch is the trial on one machine: --set network.agents=[...] with 127.0.0.1; real agents are started with `dzoa agent`"));
+            .hint(
+                "launch is the trial on one machine: --set network.agents=[...] with 127.0.0.1; \
+            real agents are started with `dzoa agent`",
+            ));
         }
         let assignments = free_ports(&network)?;
         if !assignments.is_empty() {

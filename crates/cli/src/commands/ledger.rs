@@ -12,7 +12,8 @@ use std::path::Path;
 /// What was ever released about a data set, and what is left.
 pub fn ledger(action: &LedgerAction) -> Result<()> {
     match action {
-        // Reading verifies: a ledger that does not replay is refused with the line that does not fit.
+        // Reading verifies: a ledger that does not replay is refused with the line that does not
+        // fit.
         LedgerAction::Verify { file, json } => print(file, &read(file)?, *json, None),
         LedgerAction::Show { file, json } => {
             let ledger = read(file)?;
@@ -48,7 +49,8 @@ fn print(file: &Path, ledger: &Ledger, json: bool, more: Option<String>) -> Resu
         (Some(budget), Some(spent)) => {
             let _ = writeln!(
                 text,
-                "budget epsilon {} at delta {:e}: spent {spent:.6}, left {:.6}\n       (not additive: what is left buys more than its difference)",
+                "budget epsilon {} at delta {:e}: spent {spent:.6}, left {:.6}\n       (not \
+                 additive: what is left buys more than its difference)",
                 budget.epsilon,
                 budget.delta,
                 (budget.epsilon - spent).max(0.0)

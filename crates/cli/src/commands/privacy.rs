@@ -251,8 +251,10 @@ fn plan_json(args: &PlanArgs, neighbourhood: usize, choices: &[Choice]) -> serde
 
 fn plan_text(args: &PlanArgs, neighbourhood: usize, choices: &[Choice]) -> String {
     let mut text = format!(
-        "exact total epsilon {} at delta {:e}, replace-one, c1 = {}, |N_k| = {neighbourhood} (smallest)\n\
-         noise added to every release (sigma), and the two terms of Theorem 3 (per unit of ||beta^c||^2):\n\n\
+        "exact total epsilon {} at delta {:e}, replace-one, c1 = {}, |N_k| = {neighbourhood} \
+         (smallest)\n\
+         noise added to every release (sigma), and the two terms of Theorem 3 (per unit of \
+         ||beta^c||^2):\n\n\
          {:>7} {:>7} {:>12} {:>12} {:>12}\n",
         args.total_epsilon,
         args.delta,
@@ -273,7 +275,8 @@ fn plan_text(args: &PlanArgs, neighbourhood: usize, choices: &[Choice]) -> Strin
         );
     }
     text.push_str(
-        "\nMore rounds need more noise in each; a larger rho needs less noise but converges more slowly.\n",
+        "\nMore rounds need more noise in each; a larger rho needs less noise but converges more \
+         slowly.\n",
     );
     text
 }

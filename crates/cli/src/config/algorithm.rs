@@ -1,9 +1,9 @@
 //! `[algorithm]`: outer and inner loop.
 
 use super::{Privacy, only_with, per_agent};
-use dzoa::baselines::{self, Entry, Options};
+use dzoa::baselines::{self, AlgorithmEntry, Options};
 use dzoa::plan::{Algorithm, Auto, Claimed, DataKind, PerAgent, Reported, RunSpec};
-use dzoa_table::{Node, Result, Section, Value};
+use dzoa_table::{Result, Section, TomlNode, Value};
 use std::time::Duration;
 
 /// `algorithm.mode`
@@ -120,7 +120,7 @@ fn reported(section: &Section<'_>) -> Result<Auto<Reported>> {
 }
 
 /// What the named algorithm understands; any other key is refused by the section.
-fn read_options(entry: &'static Entry, section: &Section<'_>) -> Result<Options> {
+fn read_options(entry: &'static AlgorithmEntry, section: &Section<'_>) -> Result<Options> {
     let options = dzoa_table::read_options(section, entry.options.iter().copied())?;
     (entry.check)(&options)
         .map_err(|error| section.error(error.key, &error.problem).hint(error.hint))?;
@@ -140,7 +140,7 @@ fn check_directions(options: &Section<'_>, spec: &RunSpec) -> Result<()> {
     Ok(())
 }
 
-fn check_baseline(section: &Section<'_>, entry: &Entry, privacy: &Privacy) -> Result<()> {
+fn check_baseline(section: &Section<'_>, entry: &AlgorithmEntry, privacy: &Privacy) -> Result<()> {
     let name = entry.name;
     let nominal = matches!(privacy.mechanism.claimed(), Claimed::Nominal { .. });
     match privacy.mechanism.needs_of_loop() {
@@ -210,8 +210,8 @@ fn mode(section: &Section<'_>) -> Result<Mode> {
 /// Whether a key says "auto", which only mechanisms with a budget know.
 fn is_auto(section: &Section<'_>, key: &'static str, promised: bool) -> Result<bool> {
     match section.node(key) {
-        Some(Node { value: Value::String(word), .. }) if word == "auto" && promised => Ok(true),
-        Some(Node { value: Value::String(word), .. }) if word == "auto" => Err(section
+        Some(TomlNode { value: Value::String(word), .. }) if word == "auto" && promised => Ok(true),
+        Some(TomlNode { value: Value::String(word), .. }) if word == "auto" => Err(section
             .error(key, "is \"auto\", which needs a mechanism with a total_epsilon")
             .hint("give a number")),
         _ => Ok(false),

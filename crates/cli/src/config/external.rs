@@ -6,7 +6,7 @@ use dzoa::prelude::*;
 use dzoa::problem::Limits;
 use dzoa::problem::regularizer::REGULARIZERS;
 use dzoa::registry::{Options, Registry};
-use dzoa_table::{Node, Result, Section, Value, read_regularizer};
+use dzoa_table::{Result, Section, TomlNode, Value, read_regularizer};
 use std::time::Duration;
 
 /// Programs that are minimised.
@@ -53,7 +53,7 @@ pub struct Handling {
 }
 
 /// Whether a config is about programs.
-pub fn is_external(node: &Node) -> bool {
+pub fn is_external(node: &TomlNode) -> bool {
     let loss = node.to_json().pointer("/problem/loss").cloned();
     loss.as_ref().and_then(serde_json::Value::as_str) == Some("external")
 }
@@ -134,7 +134,7 @@ fn read_penalty(section: &Section<'_>) -> Result<(Regularizer, f64)> {
 
 fn read_programs(section: &Section<'_>, per_sample: bool) -> Result<Vec<ProgramSpec>> {
     let shape = "agents = [{ name = \"a\", command = [\"python3\", \"a.py\"] }, ...]";
-    let Some(Node { value: Value::Array(items), .. }) = section.node("agents") else {
+    let Some(TomlNode { value: Value::Array(items), .. }) = section.node("agents") else {
         return Err(section
             .error("agents", "must list the agents with their programs")
             .hint(shape));

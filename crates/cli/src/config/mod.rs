@@ -8,13 +8,13 @@ mod rows;
 
 pub use algorithm::Mode;
 pub use external::{Handling, ProgramSpec, Programs};
-pub use network::Network;
+pub use network::NetworkSection;
 pub use privacy::Privacy;
 pub use rows::RowsSpec;
 
 use dzoa::plan::{DataKind, PerAgent, RunSpec};
 use dzoa::streams::Streams;
-use dzoa_table::{Error, FromNode, InstanceSpec, Node, Result, Section, only_with};
+use dzoa_table::{Error, FromNode, InstanceSpec, Result, Section, TomlNode, only_with};
 use std::path::{Path, PathBuf};
 
 /// The built-in config: the paper's example.
@@ -26,7 +26,7 @@ pub struct Config {
     /// Names the run and its directory.
     pub name: String,
     /// Who talks to whom.
-    pub network: Network,
+    pub network: NetworkSection,
     /// Algorithm, mechanism and every number that was given.
     pub spec: RunSpec,
     /// Whether real agents wait for each other.
@@ -74,7 +74,7 @@ impl Config {
         Self::of_rows(&node, &base)
     }
 
-    fn of_rows(node: &Node, base: &Path) -> Result<(Self, RowsSpec)> {
+    fn of_rows(node: &TomlNode, base: &Path) -> Result<(Self, RowsSpec)> {
         let (config, rows) = Self::read(node, base, RowsSpec::read)?;
         rows.check_schema()?;
         Ok((config, rows))
@@ -82,14 +82,14 @@ impl Config {
 
     /// Reads all sections; those about the data by a function of their own.
     fn read<D>(
-        node: &Node,
+        node: &TomlNode,
         base: &Path,
         read_data: fn(&Section<'_>) -> Result<DataRead<D>>,
     ) -> Result<(Self, D)> {
         let root = Section::root(node);
         let name = run_name(&root)?;
         let data = read_data(&root)?;
-        let network = Network::read(&root.section("network")?)?;
+        let network = NetworkSection::read(&root.section("network")?)?;
         let privacy = Privacy::read(&root.section("privacy")?, data.kind)?;
         let (spec, mode) = algorithm::read(&root.section("algorithm")?, &privacy, data.kind)?;
         let spec = RunSpec { self_loop: network.self_loop, ..spec };
@@ -131,7 +131,7 @@ impl Config {
     }
 }
 /// The config as it was given, and what its paths are relative to.
-fn given(path: Option<&Path>, sets: &[String]) -> Result<(Node, PathBuf)> {
+fn given(path: Option<&Path>, sets: &[String]) -> Result<(TomlNode, PathBuf)> {
     let (text, shown, base) = match path {
         None => (PAPER.to_string(), "paper.toml (built in)".to_string(), PathBuf::new()),
         Some(path) => {
@@ -147,7 +147,7 @@ fn given(path: Option<&Path>, sets: &[String]) -> Result<(Node, PathBuf)> {
             (text, shown, base)
         }
     };
-    let mut node = Node::parse(&text, &shown)?;
+    let mut node = TomlNode::parse(&text, &shown)?;
     sets.iter().try_for_each(|assignment| node.set(assignment))?;
     Ok((node, base))
 }

@@ -10,7 +10,7 @@ const PATIENCE_SECONDS: f64 = 600.0;
 
 /// `[network]`
 #[derive(Debug)]
-pub struct Network {
+pub struct NetworkSection {
     /// A shape, or edges by name.
     pub shape: Shape,
     /// Self-inclusive neighbourhoods.
@@ -26,7 +26,7 @@ pub struct Network {
     pub on_loss: OnLoss,
 }
 
-impl Network {
+impl NetworkSection {
     pub(super) fn read(section: &Section<'_>) -> Result<Self> {
         let shape = ShapeKeys::read(section)?;
         let self_loop = section.or("self_loop", true)?;

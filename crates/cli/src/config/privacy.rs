@@ -3,7 +3,7 @@
 use super::per_agent;
 use dzoa::plan::{Auto, DataKind, KeyError, Keys, MECHANISMS, Mechanism, OptimumNorm, Refused};
 use dzoa::privacy::calibrate::Schedule;
-use dzoa_table::{Error, Node, Result, Section, Value};
+use dzoa_table::{Error, Result, Section, TomlNode, Value};
 
 /// `[privacy]`
 #[derive(Debug)]
@@ -76,10 +76,10 @@ fn keys(section: &Section<'_>) -> Result<Keys> {
         section.number("epsilon", in_range, "above 0 and at most 1 (Theorem 1's range)")?;
     let c = per_agent(section, "c")?;
     let optimum_norm = match section.node("optimum_norm_squared") {
-        Some(Node { value: Value::String(word), .. }) if word == "replicate" => {
+        Some(TomlNode { value: Value::String(word), .. }) if word == "replicate" => {
             Some(OptimumNorm::Replicate)
         }
-        Some(Node { value: Value::String(_), .. }) => {
+        Some(TomlNode { value: Value::String(_), .. }) => {
             let problem = "must be a number or \"replicate\"";
             return Err(section.error("optimum_norm_squared", problem));
         }

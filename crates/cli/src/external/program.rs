@@ -1,6 +1,8 @@
-//! An agent's program: started once, asked over its standard input, answering on its standard output.
+//! An agent's program: started once, asked over its standard input, answering on its standard
+//! output.
 //!
-//! The protocol is on one page: docs/black-box.md. Here is what happens when a program does not keep it.
+//! The protocol is on one page: docs/black-box.md. Here is what happens when a program does not
+//! keep it.
 
 use crate::config::{Handling, ProgramSpec};
 use crate::interrupt;
@@ -179,8 +181,8 @@ impl Oracle for Program {
     }
 }
 
-/// One process, with a thread for each of its three streams: a program that reads nothing, writes nothing or
-/// writes too much must not hold up the run.
+/// One process, with a thread for each of its three streams: a program that reads nothing, writes
+/// nothing or writes too much must not hold up the run.
 struct Running {
     child: Child,
     questions: Option<Sender<String>>,

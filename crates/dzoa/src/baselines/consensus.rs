@@ -3,7 +3,7 @@
 use super::plan::{Perturbed, gradient_sensitivity, pure};
 use super::{Derivatives, Party};
 use crate::admm::{Admm, LocalState};
-use crate::guarantee::{self, NoGuarantee, Target};
+use crate::guarantee::{self, BudgetTarget, NoGuarantee};
 use crate::network::Graph;
 use crate::primal::{InnerFailure, SampleWeights, least_distance};
 use crate::problem::PublicProblem;
@@ -122,7 +122,7 @@ impl Consensus {
         &self,
         problem: &PublicProblem,
         k: usize,
-        target: &Target,
+        target: &BudgetTarget,
     ) -> Result<f64, NoGuarantee> {
         let c1 = guarantee::c1(problem, k)?;
         // Lemma 3 divides by the number of rows: the inverse of a row's weight.
@@ -138,7 +138,7 @@ impl Consensus {
         problem: &PublicProblem,
         k: usize,
         rhos: &[f64],
-        target: &Target,
+        target: &BudgetTarget,
     ) -> Result<Vec<Event>, NoGuarantee> {
         let c3 = guarantee::c3(problem, k)?;
         let gradient = gradient_sensitivity(problem, k, None, target)?;

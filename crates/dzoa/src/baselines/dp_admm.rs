@@ -12,9 +12,9 @@
 //! which its sum scale does not have: [`DpAdmmSettings::nominal`], for its figures only.
 
 use super::plan::{gaussian, gradient, gradient_sensitivity};
-use super::registry::{Entry, OptionKey, Range};
+use super::registry::{AlgorithmEntry, NumberRange, OptionKey};
 use super::{Baseline, Needs, Party};
-use crate::guarantee::{NoGuarantee, Target};
+use crate::guarantee::{BudgetTarget, NoGuarantee};
 use crate::primal::InnerFailure;
 use crate::problem::PublicProblem;
 use crate::tuning::{Setting, Sizes, product};
@@ -24,19 +24,19 @@ use rand_distr::{Distribution, StandardNormal};
 use std::sync::Arc;
 
 /// In the registry.
-pub const ENTRY: Entry = Entry {
+pub const ENTRY: AlgorithmEntry = AlgorithmEntry {
     name: "dp-admm",
     page: "docs/algorithms/dp-admm.md",
     options: &[
-        OptionKey::new("step", Range::Positive),
-        OptionKey::new("clip", Range::Positive),
-        OptionKey::new("decay", Range::NonNegative),
+        OptionKey::new("step", NumberRange::Positive),
+        OptionKey::new("clip", NumberRange::Positive),
+        OptionKey::new("decay", NumberRange::NonNegative),
     ],
     reads_rho: true,
     rounds: None,
     rounds_per_query: 1,
     nominal: true,
-    check: Entry::ANY_OPTIONS,
+    check: AlgorithmEntry::ANY_OPTIONS,
     build: |making| {
         Box::new(DpAdmm::new(
             DpAdmmSettings {
@@ -150,7 +150,7 @@ impl Baseline for DpAdmm {
         problem: &PublicProblem,
         k: usize,
         rounds: u64,
-        target: &Target,
+        target: &BudgetTarget,
     ) -> Result<Vec<Event>, NoGuarantee> {
         let gradient = gradient_sensitivity(problem, k, self.settings.clip, target)?;
         let sensitivities: Vec<f64> =

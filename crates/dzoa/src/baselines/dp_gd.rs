@@ -8,9 +8,9 @@
 //! ```
 
 use super::plan::{gaussian, gradient, gradient_sensitivity};
-use super::registry::{Entry, OptionKey, Range};
+use super::registry::{AlgorithmEntry, NumberRange, OptionKey};
 use super::{Baseline, Needs, Party};
-use crate::guarantee::{NoGuarantee, Target};
+use crate::guarantee::{BudgetTarget, NoGuarantee};
 use crate::primal::InnerFailure;
 use crate::problem::PublicProblem;
 use crate::problem::regularizer::Penalty;
@@ -18,15 +18,18 @@ use crate::tuning::{Setting, Sizes};
 use dzoa_privacy::{Event, NoiseKey, Private, Receipt, Release};
 
 /// In the registry.
-pub const ENTRY: Entry = Entry {
+pub const ENTRY: AlgorithmEntry = AlgorithmEntry {
     name: "dp-gd",
     page: "docs/algorithms/dp-gd.md",
-    options: &[OptionKey::new("step", Range::Positive), OptionKey::new("clip", Range::Positive)],
+    options: &[
+        OptionKey::new("step", NumberRange::Positive),
+        OptionKey::new("clip", NumberRange::Positive),
+    ],
     reads_rho: false,
     rounds: None,
     rounds_per_query: 1,
     nominal: false,
-    check: Entry::ANY_OPTIONS,
+    check: AlgorithmEntry::ANY_OPTIONS,
     build: |making| {
         Box::new(DpGd::new(
             DpGdSettings {
@@ -90,7 +93,7 @@ impl Baseline for DpGd {
         problem: &PublicProblem,
         k: usize,
         rounds: u64,
-        target: &Target,
+        target: &BudgetTarget,
     ) -> Result<Vec<Event>, NoGuarantee> {
         let sensitivity = gradient_sensitivity(problem, k, self.settings.clip, target)?;
         let schedule = target.schedule;

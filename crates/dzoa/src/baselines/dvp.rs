@@ -11,10 +11,10 @@
 //! epsilon, summed over rounds.
 
 use super::consensus::{Consensus, vectors};
-use super::registry::{Entry, rho_and_rounds};
+use super::registry::{AlgorithmEntry, rho_and_rounds};
 use super::{Baseline, Derivatives, Needs, Party};
 use crate::admm::Admm;
-use crate::guarantee::{NoGuarantee, Target};
+use crate::guarantee::{BudgetTarget, NoGuarantee};
 use crate::network::Graph;
 use crate::primal::InnerFailure;
 use crate::problem::PublicProblem;
@@ -22,7 +22,7 @@ use crate::tuning::{Setting, Sizes};
 use dzoa_privacy::{Event, NoiseKey, Receipt, Release};
 
 /// In the registry.
-pub const ENTRY: Entry = Entry {
+pub const ENTRY: AlgorithmEntry = AlgorithmEntry {
     name: "dvp",
     page: "docs/algorithms/dvp.md",
     options: &[],
@@ -30,7 +30,7 @@ pub const ENTRY: Entry = Entry {
     rounds: None,
     rounds_per_query: 1,
     nominal: false,
-    check: Entry::ANY_OPTIONS,
+    check: AlgorithmEntry::ANY_OPTIONS,
     build: |making| {
         Box::new(Dvp::new(DvpSettings { admm: making.admm }, making.problem, making.graph))
     },
@@ -81,7 +81,7 @@ impl Baseline for Dvp {
         problem: &PublicProblem,
         k: usize,
         rounds: u64,
-        target: &Target,
+        target: &BudgetTarget,
     ) -> Result<Vec<Event>, NoGuarantee> {
         let rhos = vec![self.consensus.admm.rho; rounds as usize];
         self.consensus.perturbed_events(problem, k, &rhos, target)

@@ -13,10 +13,10 @@
 //! linear term calibrated directly. Pure epsilon, summed over rounds.
 
 use super::consensus::{Consensus, vectors};
-use super::registry::{Entry, OptionKey, Range};
+use super::registry::{AlgorithmEntry, NumberRange, OptionKey};
 use super::{Baseline, Derivatives, Needs, Party};
 use crate::admm::Admm;
-use crate::guarantee::{NoGuarantee, Target};
+use crate::guarantee::{BudgetTarget, NoGuarantee};
 use crate::network::Graph;
 use crate::primal::InnerFailure;
 use crate::problem::PublicProblem;
@@ -24,15 +24,15 @@ use crate::tuning::{Setting, Sizes, product};
 use dzoa_privacy::{Event, NoiseKey, Receipt, Release};
 
 /// In the registry.
-pub const ENTRY: Entry = Entry {
+pub const ENTRY: AlgorithmEntry = AlgorithmEntry {
     name: "m-admm",
     page: "docs/algorithms/m-admm.md",
-    options: &[OptionKey::new("growth", Range::Between(1.0, 2.0))],
+    options: &[OptionKey::new("growth", NumberRange::Between(1.0, 2.0))],
     reads_rho: true,
     rounds: None,
     rounds_per_query: 1,
     nominal: false,
-    check: Entry::ANY_OPTIONS,
+    check: AlgorithmEntry::ANY_OPTIONS,
     build: |making| {
         Box::new(MAdmm::new(
             MAdmmSettings { admm: making.admm, growth: making.option("growth", 1.01) },
@@ -103,7 +103,7 @@ impl Baseline for MAdmm {
         problem: &PublicProblem,
         k: usize,
         rounds: u64,
-        target: &Target,
+        target: &BudgetTarget,
     ) -> Result<Vec<Event>, NoGuarantee> {
         let penalties: Vec<f64> = (1..=rounds).map(|round| self.penalty(round)).collect();
         self.consensus.perturbed_events(problem, k, &penalties, target)

@@ -39,16 +39,16 @@ pub use projected_gradient::{ProjectedGradient, ProjectedGradientSettings};
 pub use ps_admm::{PsAdmm, PsAdmmSettings};
 pub use pvp::{Pvp, PvpSettings};
 pub use r_admm::{RAdmm, RAdmmSettings};
-pub use registry::{Entry, Making, OptionError, OptionKey, Options, Range};
+pub use registry::{AlgorithmEntry, Making, NumberRange, OptionError, OptionKey, Options};
 
-use crate::guarantee::{NoGuarantee, Target};
+use crate::guarantee::{BudgetTarget, NoGuarantee};
 use crate::primal::{Exact, InnerFailure};
 use crate::problem::{EmpiricalRisk, LocalObjective, Problem, PublicProblem};
 use dzoa_privacy::{Event, NoiseKey, Receipt, Release};
 use thiserror::Error;
 
 /// All of them, in the order of the documentation.
-pub const ENTRIES: &[Entry] = &[
+pub const ENTRIES: &[AlgorithmEntry] = &[
     dp_admm::ENTRY,
     pvp::ENTRY,
     dvp::ENTRY,
@@ -67,7 +67,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 }
 
 /// The row of this name.
-pub fn entry(name: &str) -> Option<&'static Entry> {
+pub fn entry(name: &str) -> Option<&'static AlgorithmEntry> {
     ENTRIES.iter().find(|entry| entry.name == name)
 }
 
@@ -97,7 +97,7 @@ pub trait Baseline: Send + Sync {
         problem: &PublicProblem,
         k: usize,
         rounds: u64,
-        target: &Target,
+        target: &BudgetTarget,
     ) -> Result<Vec<Event>, NoGuarantee>;
 
     /// What agent k does in this round.

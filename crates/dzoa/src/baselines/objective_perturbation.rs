@@ -12,9 +12,9 @@
 //! [`dzoa_privacy::NoisyObjective`].
 
 use super::plan::{Perturbed, gradient, gradient_sensitivity, pure};
-use super::registry::{Entry, Making, OptionKey, Range};
+use super::registry::{AlgorithmEntry, Making, NumberRange, OptionKey};
 use super::{Baseline, Derivatives, Needs, Part, Party};
-use crate::guarantee::{self, NoGuarantee, Target};
+use crate::guarantee::{self, BudgetTarget, NoGuarantee};
 use crate::primal::InnerFailure;
 use crate::primal::rounding::{gamma, length};
 use crate::problem::{Problem, PublicProblem};
@@ -36,15 +36,15 @@ fn longest_noise(coordinates: usize) -> f64 {
 }
 
 /// In the registry.
-pub const ENTRY: Entry = Entry {
+pub const ENTRY: AlgorithmEntry = AlgorithmEntry {
     name: "objective-perturbation",
     page: "docs/algorithms/objective-perturbation.md",
-    options: &[OptionKey::new("ridge", Range::Between(1e-6, 1e6))],
+    options: &[OptionKey::new("ridge", NumberRange::Between(1e-6, 1e6))],
     reads_rho: false,
     rounds: Some(1),
     rounds_per_query: 1,
     nominal: false,
-    check: Entry::ANY_OPTIONS,
+    check: AlgorithmEntry::ANY_OPTIONS,
     build: |making| {
         Box::new(ObjectivePerturbation::new(
             ObjectivePerturbationSettings {
@@ -242,7 +242,7 @@ impl Baseline for ObjectivePerturbation {
         problem: &PublicProblem,
         _k: usize,
         _rounds: u64,
-        target: &Target,
+        target: &BudgetTarget,
     ) -> Result<Vec<Event>, NoGuarantee> {
         let largest = |of: &dyn Fn(usize) -> Result<f64, NoGuarantee>| {
             (0..self.agents).try_fold(0.0, |most: f64, k| Ok(most.max(of(k)?)))

@@ -7,10 +7,10 @@
 
 use super::consensus::{Consensus, vectors};
 use super::plan::gaussian;
-use super::registry::{Entry, OptionKey, Range};
+use super::registry::{AlgorithmEntry, NumberRange, OptionKey};
 use super::{Baseline, Needs, Party};
 use crate::admm::Admm;
-use crate::guarantee::{NoGuarantee, Target};
+use crate::guarantee::{BudgetTarget, NoGuarantee};
 use crate::network::Graph;
 use crate::primal::InnerFailure;
 use crate::problem::PublicProblem;
@@ -19,15 +19,15 @@ use dzoa_privacy::calibrate::Schedule;
 use dzoa_privacy::{Event, NoiseKey, Private, Receipt, Release};
 
 /// In the registry.
-pub const ENTRY: Entry = Entry {
+pub const ENTRY: AlgorithmEntry = AlgorithmEntry {
     name: "p-admm",
     page: "docs/algorithms/p-admm.md",
-    options: &[OptionKey::new("decay", Range::Fraction)],
+    options: &[OptionKey::new("decay", NumberRange::Fraction)],
     reads_rho: true,
     rounds: None,
     rounds_per_query: 1,
     nominal: false,
-    check: Entry::ANY_OPTIONS,
+    check: AlgorithmEntry::ANY_OPTIONS,
     build: |making| {
         Box::new(PAdmm::new(
             PAdmmSettings { admm: making.admm, decay: making.option("decay", 0.97) },
@@ -85,7 +85,7 @@ impl Baseline for PAdmm {
         problem: &PublicProblem,
         k: usize,
         rounds: u64,
-        target: &Target,
+        target: &BudgetTarget,
     ) -> Result<Vec<Event>, NoGuarantee> {
         let sensitivity = self.consensus.sensitivity(problem, k, target)?;
         let schedule = Schedule::Growth(1.0 / self.decay);

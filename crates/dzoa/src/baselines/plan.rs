@@ -1,6 +1,6 @@
 //! What the baselines share: gradients of bounded sensitivity, and from a target to events.
 
-use crate::guarantee::{self, NoGuarantee, Target};
+use crate::guarantee::{self, BudgetTarget, NoGuarantee};
 use crate::problem::{EmpiricalRisk, PublicProblem};
 use dzoa_privacy::calibrate::{RoundQueries, Schedule, discrete_gaussian_events};
 use dzoa_privacy::{Accountant, Budget, Event, ExactGaussian, noise};
@@ -29,7 +29,7 @@ pub fn gradient_sensitivity(
     problem: &PublicProblem,
     k: usize,
     clip: Option<f64>,
-    target: &Target,
+    target: &BudgetTarget,
 ) -> Result<f64, NoGuarantee> {
     let samples = problem.samples(k) as f64;
     // One replaced summand also changes how the others are rounded: at most this much, relatively.
@@ -75,7 +75,7 @@ pub fn gradient(
 pub fn gaussian(
     sensitivities: &[f64],
     dim: usize,
-    target: &Target,
+    target: &BudgetTarget,
     schedule: Schedule,
 ) -> Result<Vec<Event>, NoGuarantee> {
     let budget = Budget { epsilon: target.total_epsilon, delta: target.delta };
@@ -97,7 +97,7 @@ pub fn gaussian(
 /// it.
 pub fn pure(
     shares: &[f64],
-    target: &Target,
+    target: &BudgetTarget,
     event: impl Fn(usize, f64) -> Result<Event, NoGuarantee>,
 ) -> Result<Vec<Event>, NoGuarantee> {
     let mut aim = target.total_epsilon;

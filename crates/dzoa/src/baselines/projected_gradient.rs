@@ -14,9 +14,9 @@
 //! optimum where `c q/(1-q)` is too small.
 
 use super::plan::{gradient, gradient_sensitivity, pure};
-use super::registry::{Entry, OptionError, OptionKey, Options, Range};
+use super::registry::{AlgorithmEntry, NumberRange, OptionError, OptionKey, Options};
 use super::{Baseline, Needs, Party};
-use crate::guarantee::{NoGuarantee, Target};
+use crate::guarantee::{BudgetTarget, NoGuarantee};
 use crate::network::Graph;
 use crate::primal::InnerFailure;
 use crate::problem::PublicProblem;
@@ -24,15 +24,15 @@ use crate::tuning::{Setting, Sizes, product};
 use dzoa_privacy::{Event, NoiseKey, Private, Receipt, Release};
 
 /// In the registry.
-pub const ENTRY: Entry = Entry {
+pub const ENTRY: AlgorithmEntry = AlgorithmEntry {
     name: "projected-gradient",
     page: "docs/algorithms/projected-gradient.md",
     options: &[
-        OptionKey::new("step", Range::Positive),
-        OptionKey::new("clip", Range::Positive),
-        OptionKey::new("step_decay", Range::Fraction),
-        OptionKey::new("noise_decay", Range::Fraction),
-        OptionKey::new("radius", Range::Positive),
+        OptionKey::new("step", NumberRange::Positive),
+        OptionKey::new("clip", NumberRange::Positive),
+        OptionKey::new("step_decay", NumberRange::Fraction),
+        OptionKey::new("noise_decay", NumberRange::Fraction),
+        OptionKey::new("radius", NumberRange::Positive),
     ],
     reads_rho: false,
     rounds: None,
@@ -145,7 +145,7 @@ impl Baseline for ProjectedGradient {
         problem: &PublicProblem,
         k: usize,
         rounds: u64,
-        target: &Target,
+        target: &BudgetTarget,
     ) -> Result<Vec<Event>, NoGuarantee> {
         let ProjectedGradientSettings { step_decay, noise_decay, clip, .. } = self.settings;
         let gradient = gradient_sensitivity(problem, k, clip, target)?;

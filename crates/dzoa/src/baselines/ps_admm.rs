@@ -15,10 +15,10 @@
 
 use super::consensus::Consensus;
 use super::plan::{gaussian, gradient, gradient_sensitivity};
-use super::registry::{Entry, OptionKey, Range};
+use super::registry::{AlgorithmEntry, NumberRange, OptionKey};
 use super::{Baseline, Needs, Party};
 use crate::admm::Admm;
-use crate::guarantee::{NoGuarantee, Target};
+use crate::guarantee::{BudgetTarget, NoGuarantee};
 use crate::network::Graph;
 use crate::primal::InnerFailure;
 use crate::problem::PublicProblem;
@@ -32,20 +32,20 @@ use std::sync::Arc;
 const BATCH: u64 = 3;
 
 /// In the registry.
-pub const ENTRY: Entry = Entry {
+pub const ENTRY: AlgorithmEntry = AlgorithmEntry {
     name: "ps-admm",
     page: "docs/algorithms/ps-admm.md",
     options: &[
-        OptionKey::new("step", Range::Positive),
-        OptionKey::new("clip", Range::Positive),
-        OptionKey::new("decay", Range::NonNegative),
-        OptionKey::new("batch", Range::Count),
+        OptionKey::new("step", NumberRange::Positive),
+        OptionKey::new("clip", NumberRange::Positive),
+        OptionKey::new("decay", NumberRange::NonNegative),
+        OptionKey::new("batch", NumberRange::Count),
     ],
     reads_rho: true,
     rounds: None,
     rounds_per_query: 1,
     nominal: false,
-    check: Entry::ANY_OPTIONS,
+    check: AlgorithmEntry::ANY_OPTIONS,
     build: |making| {
         Box::new(PsAdmm::new(
             PsAdmmSettings {
@@ -135,7 +135,7 @@ impl Baseline for PsAdmm {
         problem: &PublicProblem,
         k: usize,
         rounds: u64,
-        target: &Target,
+        target: &BudgetTarget,
     ) -> Result<Vec<Event>, NoGuarantee> {
         let samples = problem.samples(k);
         let larger = samples as f64 / self.batch(samples) as f64;

@@ -13,10 +13,10 @@
 
 use super::consensus::{Consensus, vectors};
 use super::plan::pure;
-use super::registry::{Entry, rho_and_rounds};
+use super::registry::{AlgorithmEntry, rho_and_rounds};
 use super::{Baseline, Needs, Party};
 use crate::admm::Admm;
-use crate::guarantee::{NoGuarantee, Target};
+use crate::guarantee::{BudgetTarget, NoGuarantee};
 use crate::network::Graph;
 use crate::primal::InnerFailure;
 use crate::problem::PublicProblem;
@@ -24,7 +24,7 @@ use crate::tuning::{Setting, Sizes};
 use dzoa_privacy::{Event, NoiseKey, Private, Receipt, Release};
 
 /// In the registry.
-pub const ENTRY: Entry = Entry {
+pub const ENTRY: AlgorithmEntry = AlgorithmEntry {
     name: "pvp",
     page: "docs/algorithms/pvp.md",
     options: &[],
@@ -32,7 +32,7 @@ pub const ENTRY: Entry = Entry {
     rounds: None,
     rounds_per_query: 1,
     nominal: false,
-    check: Entry::ANY_OPTIONS,
+    check: AlgorithmEntry::ANY_OPTIONS,
     build: |making| {
         Box::new(Pvp::new(PvpSettings { admm: making.admm }, making.problem, making.graph))
     },
@@ -83,7 +83,7 @@ impl Baseline for Pvp {
         problem: &PublicProblem,
         k: usize,
         rounds: u64,
-        target: &Target,
+        target: &BudgetTarget,
     ) -> Result<Vec<Event>, NoGuarantee> {
         let sensitivity = self.consensus.sensitivity(problem, k, target)?;
         let shares = vec![1.0 / rounds as f64; rounds as usize];

@@ -13,10 +13,10 @@
 //! as in [`super::Dvp`].
 
 use super::consensus::{Consensus, vectors};
-use super::registry::{Entry, OptionKey, Range, rho_and_rounds};
+use super::registry::{AlgorithmEntry, NumberRange, OptionKey, rho_and_rounds};
 use super::{Baseline, Derivatives, Needs, Part, Party};
 use crate::admm::Admm;
-use crate::guarantee::{NoGuarantee, Target};
+use crate::guarantee::{BudgetTarget, NoGuarantee};
 use crate::network::Graph;
 use crate::primal::InnerFailure;
 use crate::problem::PublicProblem;
@@ -25,15 +25,15 @@ use dzoa_privacy::{Event, NoiseKey, Receipt, Release};
 use std::sync::Arc;
 
 /// In the registry.
-pub const ENTRY: Entry = Entry {
+pub const ENTRY: AlgorithmEntry = AlgorithmEntry {
     name: "r-admm",
     page: "docs/algorithms/r-admm.md",
-    options: &[OptionKey::new("proximity", Range::Positive)],
+    options: &[OptionKey::new("proximity", NumberRange::Positive)],
     reads_rho: true,
     rounds: None,
     rounds_per_query: 2,
     nominal: false,
-    check: Entry::ANY_OPTIONS,
+    check: AlgorithmEntry::ANY_OPTIONS,
     build: |making| {
         Box::new(RAdmm::new(
             RAdmmSettings { admm: making.admm, proximity: making.options.get("proximity") },
@@ -116,7 +116,7 @@ impl Baseline for RAdmm {
         problem: &PublicProblem,
         k: usize,
         rounds: u64,
-        target: &Target,
+        target: &BudgetTarget,
     ) -> Result<Vec<Event>, NoGuarantee> {
         let rhos = vec![self.consensus.admm.rho; rounds.div_ceil(2) as usize];
         self.consensus.perturbed_events(problem, k, &rhos, target)

@@ -1,17 +1,17 @@
 //! What a row of [`ENTRIES`](super::ENTRIES) holds, and what an algorithm is made from.
 
-pub use crate::registry::{OptionKey, Options, Range};
+pub use crate::registry::{NumberRange, OptionKey, Options};
 
 use super::Baseline;
 use crate::admm::Admm;
-use crate::guarantee::Target;
+use crate::guarantee::BudgetTarget;
 use crate::network::Graph;
 use crate::problem::PublicProblem;
 use crate::tuning::{Setting, Sizes};
 
 /// One algorithm: its name, its own options, and how it is made and tuned.
 #[derive(Debug)]
-pub struct Entry {
+pub struct AlgorithmEntry {
     /// The name users type.
     pub name: &'static str,
     /// Its page in docs/algorithms.
@@ -34,13 +34,13 @@ pub struct Entry {
     pub grid: fn(&Sizes) -> Vec<Setting>,
 }
 
-impl PartialEq for Entry {
+impl PartialEq for AlgorithmEntry {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name
     }
 }
 
-impl Entry {
+impl AlgorithmEntry {
     /// Whether it has an option of this name.
     pub fn reads(&self, key: &str) -> bool {
         self.options.iter().any(|option| option.key == key)
@@ -72,7 +72,7 @@ pub struct Making<'a> {
     /// The network.
     pub graph: &'a Graph,
     /// The total that its noise keeps, where there is one.
-    pub target: Option<&'a Target>,
+    pub target: Option<&'a BudgetTarget>,
     /// Epsilon and delta of one round as the D-ZOA paper has them, where they are asked for.
     pub nominal: Option<(f64, f64)>,
 }

@@ -4,7 +4,7 @@
 //! Config, `--help`, Python and errors read that table.
 
 use super::{Graph, GraphError};
-use crate::registry::{Options, Parameter, Range, RegistryEntry};
+use crate::registry::{NumberRange, Options, Parameter, RegistryEntry};
 use crate::streams::FastRng;
 use petgraph::graph::UnGraph;
 use petgraph::visit::EdgeRef;
@@ -14,9 +14,9 @@ use rustworkx_core::generators as generate;
 /// A topology that users can name. A config must give its parameters; Python may leave them out.
 pub type TopologyEntry = RegistryEntry<Topology>;
 
-const P: Parameter = Parameter::new("p", Range::Between(0.0, 1.0), 0.5);
-const K: Parameter = Parameter::new("k", Range::Count, 2.0);
-const RADIUS: Parameter = Parameter::new("radius", Range::Positive, 0.5);
+const P: Parameter = Parameter::new("p", NumberRange::Between(0.0, 1.0), 0.5);
+const K: Parameter = Parameter::new("k", NumberRange::Count, 2.0);
+const RADIUS: Parameter = Parameter::new("radius", NumberRange::Positive, 0.5);
 
 /// All of them, in the order of the documentation.
 pub const TOPOLOGIES: &[TopologyEntry] = &[

@@ -1,7 +1,7 @@
 //! What is claimed about a whole run.
 
 use super::given::Auto;
-use crate::guarantee::Target;
+use crate::guarantee::BudgetTarget;
 use dzoa_privacy::calibrate::{self, Schedule};
 use dzoa_privacy::{Accountant, Budget, Event, ExactGaussian};
 
@@ -83,8 +83,8 @@ impl Total {
     }
 
     /// With the schedule that a rule chooses, where none was given.
-    pub fn target(&self, rule: Schedule) -> Target {
-        Target {
+    pub fn target(&self, rule: Schedule) -> BudgetTarget {
+        BudgetTarget {
             total_epsilon: self.budget.epsilon,
             delta: self.budget.delta,
             schedule: self.schedule.or(rule),

@@ -6,7 +6,7 @@ use super::claimed::Claimed;
 use super::data::{Data, DataKind};
 use super::given::{PerAgent, Reported};
 use super::keys::{KeyError, Keys, OptimumNorm};
-use super::mechanism::{Assumed, Charges, Choice, Mechanism, Place, Protection};
+use super::mechanism::{AgentPlace, Assumed, Charges, Choice, Mechanism, Protection};
 use super::none::{plain_grid, unprotected};
 use super::rules::{PAPER_C, PAPER_LOOP, PAPER_RHO, PAPER_ROUNDS};
 use crate::guarantee::NoGuarantee;
@@ -39,7 +39,7 @@ impl Intrinsic {
     }
 
     /// Lemma 3 at one agent. c1 is the loss's, or 1 where it has none, as the paper takes it.
-    fn sensitivity(&self, place: &Place<'_>) -> f64 {
+    fn sensitivity(&self, place: &AgentPlace<'_>) -> f64 {
         let (c1, samples) = (place.data.assumed_c1(), place.data.samples(place.k));
         calibrate::lemma3_sensitivity(c1, place.rho, place.neighbourhood, samples)
     }
@@ -93,13 +93,13 @@ impl Protection for Intrinsic {
         plain_grid(sizes)
     }
 
-    fn charges(&self, place: &Place<'_>) -> Result<Charges, NoGuarantee> {
+    fn charges(&self, place: &AgentPlace<'_>) -> Result<Charges, NoGuarantee> {
         let event = Event::Nominal { epsilon: self.epsilon, delta: self.delta };
         Ok(Charges::of_every_round(event, self.sensitivity(place)))
     }
 
     /// Corollary 1.
-    fn step(&self, place: &Place<'_>, inner: &ZerothOrder) -> Result<f64, Refused> {
+    fn step(&self, place: &AgentPlace<'_>, inner: &ZerothOrder) -> Result<f64, Refused> {
         let OptimumNorm::Bound(optimum_norm_squared) = self.optimum_norm else {
             return Err(Refused::NoOptimum);
         };
@@ -117,14 +117,14 @@ impl Protection for Intrinsic {
 
     fn primal(
         &self,
-        place: &Place<'_>,
+        place: &AgentPlace<'_>,
         _charges: &Charges,
         tolerance: Option<f64>,
     ) -> Box<dyn PrimalStep> {
         unprotected(place, tolerance)
     }
 
-    fn assumed_noise(&self, place: &Place<'_>) -> Option<Assumed> {
+    fn assumed_noise(&self, place: &AgentPlace<'_>) -> Option<Assumed> {
         let sensitivity = self.sensitivity(place);
         let sigma = calibrate::theorem1_sigma(sensitivity, self.epsilon, self.delta);
         Some(Assumed { sensitivity, sigma })

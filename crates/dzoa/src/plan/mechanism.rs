@@ -5,7 +5,7 @@ use super::claimed::Claimed;
 use super::data::{Data, DataKind};
 use super::given::Reported;
 use super::rules::LoopShape;
-use crate::guarantee::{NoGuarantee, Target};
+use crate::guarantee::{BudgetTarget, NoGuarantee};
 use crate::primal::{PrimalStep, ZerothOrder};
 use crate::problem::PublicProblem;
 use crate::tuning::{Setting, Sizes};
@@ -34,7 +34,7 @@ pub struct Choice {
 
 /// One agent in the network, as far as a mechanism needs to know it: all of it public.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct AgentPlace<'a> {
     /// Rows or boxes.
     pub data: &'a Data,
     /// The problem without its rows; boxes have none.
@@ -51,7 +51,7 @@ pub struct Place<'a> {
     pub inner: Option<&'a ZerothOrder>,
 }
 
-impl Place<'_> {
+impl AgentPlace<'_> {
     /// `rho |N_k|`
     pub fn quadratic(&self) -> f64 {
         self.rho * self.neighbourhood as f64
@@ -117,7 +117,7 @@ pub trait Protection: fmt::Debug + Send + Sync {
     fn choose(&self, data: &Data) -> Choice;
 
     /// The total budget and how it is spread, where there is one.
-    fn target(&self, _data: &Data) -> Option<Target> {
+    fn target(&self, _data: &Data) -> Option<BudgetTarget> {
         None
     }
 
@@ -171,22 +171,22 @@ pub trait Protection: fmt::Debug + Send + Sync {
     fn grid(&self, sizes: &Sizes) -> Vec<Setting>;
 
     /// What it charges at one agent.
-    fn charges(&self, place: &Place<'_>) -> Result<Charges, NoGuarantee>;
+    fn charges(&self, place: &AgentPlace<'_>) -> Result<Charges, NoGuarantee>;
 
     /// `alpha_0 R` of an agent's inner loop, where no step was given.
-    fn step(&self, place: &Place<'_>, inner: &ZerothOrder) -> Result<f64, Refused>;
+    fn step(&self, place: &AgentPlace<'_>, inner: &ZerothOrder) -> Result<f64, Refused>;
 
     /// The primal step of an agent that releases in the way that is charged; `tolerance` is that of
     /// a step without a guarantee.
     fn primal(
         &self,
-        place: &Place<'_>,
+        place: &AgentPlace<'_>,
         charges: &Charges,
         tolerance: Option<f64>,
     ) -> Box<dyn PrimalStep>;
 
     /// The noise that the claim assumes at one agent, where it rests on noise that nobody adds.
-    fn assumed_noise(&self, _place: &Place<'_>) -> Option<Assumed> {
+    fn assumed_noise(&self, _place: &AgentPlace<'_>) -> Option<Assumed> {
         None
     }
 

@@ -3,7 +3,8 @@
 //!
 //! [`RunSpec`] is what is asked for, with `auto` where the public rules choose; [`Data`] is what is
 //! minimised over; [`Plan::new`] decides everything from them and the network, from public numbers
-//! alone; a [`Forecast`] is what of it is known before anything is computed. Simulation, real agents, comparison, audit and Python are readers of a plan.
+//! alone; a [`Forecast`] is what of it is known before anything is computed. Simulation, real
+//! agents, comparison, audit and Python are readers of a plan.
 //!
 //! [`MECHANISMS`] is the registry of mechanisms, one file each; `rules` every number that is chosen
 //! without being asked for.
@@ -34,18 +35,18 @@ pub use forecast::Forecast;
 pub use given::{Auto, PerAgent, Reported};
 pub use intrinsic::Intrinsic;
 pub use keys::{KeyError, Keys, OptimumNorm};
-pub use mechanism::{Assumed, Charges, Choice, Mechanism, Place, Protection};
+pub use mechanism::{AgentPlace, Assumed, Charges, Choice, Mechanism, Protection};
 pub use none::Unprotected;
 pub use outline::{AgentOutline, Outline};
 pub use output::{OutputNoise, OutputQuery};
-pub use plan::{AgentPlan, Circumstances, Noise, Plan, REPLICATES};
+pub use plan::{AgentPlan, Circumstances, MeasuredNoise, Plan, REPLICATES};
 pub use registry::{MECHANISMS, MechanismEntry};
 pub use scalar::{ScalarNoise, ScalarQuery};
 pub use spec::{Algorithm, RunSpec};
 pub use spending::Spending;
 pub use steps::{first_step, scalar_step, stable_step};
 
-use crate::baselines::{Broken, Entry};
+use crate::baselines::{AlgorithmEntry, Broken};
 use crate::guarantee::NoGuarantee;
 use crate::problem::Failure;
 use crate::run::BuildError;
@@ -62,7 +63,7 @@ pub enum Decider {
         in_loop: bool,
     },
     /// An algorithm with noise of its own.
-    Algorithm(&'static Entry),
+    Algorithm(&'static AlgorithmEntry),
 }
 
 impl Decider {

@@ -4,7 +4,7 @@ use super::Refused;
 use super::claimed::Claimed;
 use super::data::Data;
 use super::given::Reported;
-use super::mechanism::{Charges, Choice, Place, Protection};
+use super::mechanism::{AgentPlace, Charges, Choice, Protection};
 use super::rules::{self, BOX_LOOP, PAPER_LOOP};
 use super::steps::{first_step, stable_step};
 use crate::guarantee::NoGuarantee;
@@ -53,17 +53,17 @@ impl Protection for Unprotected {
         plain_grid(sizes)
     }
 
-    fn charges(&self, _place: &Place<'_>) -> Result<Charges, NoGuarantee> {
+    fn charges(&self, _place: &AgentPlace<'_>) -> Result<Charges, NoGuarantee> {
         Ok(Charges::of_every_round(Event::Unprotected, 0.0))
     }
 
-    fn step(&self, place: &Place<'_>, inner: &ZerothOrder) -> Result<f64, Refused> {
+    fn step(&self, place: &AgentPlace<'_>, inner: &ZerothOrder) -> Result<f64, Refused> {
         stable(place, inner)
     }
 
     fn primal(
         &self,
-        place: &Place<'_>,
+        place: &AgentPlace<'_>,
         _charges: &Charges,
         tolerance: Option<f64>,
     ) -> Box<dyn PrimalStep> {
@@ -80,7 +80,7 @@ pub(super) fn plain_grid(sizes: &Sizes) -> Vec<Setting> {
 }
 
 /// Half of the longest step that contracts, for a data term of the curvature that is known of it.
-pub(super) fn stable(place: &Place<'_>, inner: &ZerothOrder) -> Result<f64, Refused> {
+pub(super) fn stable(place: &AgentPlace<'_>, inner: &ZerothOrder) -> Result<f64, Refused> {
     let features = place.data.dim();
     let curvature = place.data.curvature(place.k, inner)? + 2.0 * place.quadratic();
     Ok(first_step(stable_step(curvature, features, inner), inner, features))
@@ -88,7 +88,7 @@ pub(super) fn stable(place: &Place<'_>, inner: &ZerothOrder) -> Result<f64, Refu
 
 /// A primal step that releases what it finds: the loop, alone or ended by its certificate, or the
 /// exact solver.
-pub(super) fn unprotected(place: &Place<'_>, tolerance: Option<f64>) -> Box<dyn PrimalStep> {
+pub(super) fn unprotected(place: &AgentPlace<'_>, tolerance: Option<f64>) -> Box<dyn PrimalStep> {
     match (place.data, place.inner, tolerance) {
         (Data::Rows(problem), Some(inner), Some(tolerance)) => {
             Box::new(Certified::stopping(*inner, problem.risk(place.k), tolerance))

@@ -7,10 +7,10 @@ use super::claimed::{Claimed, Total};
 use super::data::{Data, DataKind};
 use super::given::Reported;
 use super::keys::{KeyError, Keys};
-use super::mechanism::{Charges, Choice, Mechanism, Place, Protection};
+use super::mechanism::{AgentPlace, Charges, Choice, Mechanism, Protection};
 use super::none::stable;
 use super::rules::{self, PAPER_LOOP};
-use crate::guarantee::{NoGuarantee, Target, c1, radius};
+use crate::guarantee::{BudgetTarget, NoGuarantee, c1, radius};
 use crate::primal::Certified;
 use crate::primal::PrimalStep;
 use crate::primal::ZerothOrder;
@@ -61,7 +61,7 @@ impl Protection for OutputNoise {
         }
     }
 
-    fn target(&self, data: &Data) -> Option<Target> {
+    fn target(&self, data: &Data) -> Option<BudgetTarget> {
         let rule = rules::output_rule(data.smallest(), self.total.budget.epsilon);
         Some(self.total.target(rule.schedule))
     }
@@ -87,21 +87,21 @@ impl Protection for OutputNoise {
         product([0.3, 1.0, 3.0], [1.0, 1.03], [30, 60]).map(setting).collect()
     }
 
-    fn charges(&self, place: &Place<'_>) -> Result<Charges, NoGuarantee> {
+    fn charges(&self, place: &AgentPlace<'_>) -> Result<Charges, NoGuarantee> {
         let problem = place.public.ok_or(NoGuarantee::NoLipschitz("external"))?;
         let target = self.total.target(self.choose_schedule(place.data));
-        let &Place { k, rho, neighbourhood, rounds, .. } = place;
+        let &AgentPlace { k, rho, neighbourhood, rounds, .. } = place;
         let at = OutputQuery { problem, k, rho, neighbourhood, rounds };
         at.charges(self.tolerance, &target)
     }
 
-    fn step(&self, place: &Place<'_>, inner: &ZerothOrder) -> Result<f64, Refused> {
+    fn step(&self, place: &AgentPlace<'_>, inner: &ZerothOrder) -> Result<f64, Refused> {
         stable(place, inner)
     }
 
     fn primal(
         &self,
-        place: &Place<'_>,
+        place: &AgentPlace<'_>,
         charges: &Charges,
         _tolerance: Option<f64>,
     ) -> Box<dyn PrimalStep> {
@@ -137,7 +137,11 @@ pub struct OutputQuery<'a> {
 impl OutputQuery<'_> {
     /// What its rounds charge so that they keep the target together. Without a tolerance, tau is a
     /// thousandth of Lemma 3's sensitivity.
-    pub fn charges(&self, tolerance: Option<f64>, target: &Target) -> Result<Charges, NoGuarantee> {
+    pub fn charges(
+        &self,
+        tolerance: Option<f64>,
+        target: &BudgetTarget,
+    ) -> Result<Charges, NoGuarantee> {
         let &Self { problem, k, rho, neighbourhood, rounds } = self;
         let c1 = c1(problem, k)?;
         let samples = match problem.scale {

@@ -4,7 +4,7 @@
 use super::claimed::Claimed;
 use super::data::{Boxes, Data};
 use super::given::{Auto, PerAgent, Reported};
-use super::mechanism::{Assumed, Charges, Choice, Place};
+use super::mechanism::{AgentPlace, Assumed, Charges, Choice};
 use super::rules::{GOSSIP_FRACTION, plain_tolerance};
 use super::spec::{Algorithm, RunSpec};
 use super::spending::Spending;
@@ -57,7 +57,7 @@ pub struct AgentPlan {
 
 /// One agent's noise after the last round, as the claim assumes it and as it is.
 #[derive(Clone, Copy, Debug)]
-pub struct Noise {
+pub struct MeasuredNoise {
     /// Lemma 3.
     pub sensitivity: f64,
     /// Theorem 1.
@@ -253,9 +253,9 @@ impl Plan {
         k: usize,
         neighbourhood: usize,
         inner: Option<&'a ZerothOrder>,
-    ) -> Place<'a> {
+    ) -> AgentPlace<'a> {
         let Admm { rho, rounds, .. } = self.admm;
-        Place {
+        AgentPlace {
             data: &self.data,
             public: self.public.as_ref(),
             k,
@@ -507,14 +507,19 @@ impl Plan {
 
     /// The noise of agent k's inner loop at the inputs of its next round, where the claim rests on
     /// noise that nobody adds.
-    pub fn measured_noise(&self, k: usize, agent: &Agent, streams: &Streams) -> Option<Noise> {
+    pub fn measured_noise(
+        &self,
+        k: usize,
+        agent: &Agent,
+        streams: &Streams,
+    ) -> Option<MeasuredNoise> {
         let inner = self.at(k).inner.as_ref()?;
         let assumed = self.assumed_noise(k)?;
         let zero = vec![0.0; self.data.dim()];
         let start = if self.admm.warm_start { agent.beta() } else { &zero };
         let context = RoundContext { agent: agent.name(), round: 0, streams };
         let lagrangian = agent.frozen_lagrangian();
-        Some(Noise {
+        Some(MeasuredNoise {
             sensitivity: assumed.sensitivity,
             assumed: assumed.sigma,
             measured: measure_noise(inner, &lagrangian, start, REPLICATES, &context),

@@ -6,10 +6,10 @@ use super::claimed::{Claimed, Total};
 use super::data::{Data, DataKind};
 use super::given::Reported;
 use super::keys::{KeyError, Keys};
-use super::mechanism::{Charges, Choice, Mechanism, Place, Protection};
+use super::mechanism::{AgentPlace, Charges, Choice, Mechanism, Protection};
 use super::rules::{self, LoopShape, SCALAR_LOOP};
 use super::steps::{first_step, scalar_step};
-use crate::guarantee::{NoGuarantee, Target};
+use crate::guarantee::{BudgetTarget, NoGuarantee};
 use crate::primal::PrimalStep;
 use crate::primal::ZerothOrder;
 use crate::primal::scalar::{self, Scalar};
@@ -60,7 +60,7 @@ impl Protection for ScalarNoise {
         }
     }
 
-    fn target(&self, data: &Data) -> Option<Target> {
+    fn target(&self, data: &Data) -> Option<BudgetTarget> {
         let (rule, _) = rules::scalar_rule(data.smallest(), self.total.budget.epsilon);
         Some(self.total.target(rule.schedule))
     }
@@ -100,7 +100,7 @@ impl Protection for ScalarNoise {
         product([0.01, 0.03, 0.1], [1.0, 2.0], [50, 100]).map(setting).collect()
     }
 
-    fn charges(&self, place: &Place<'_>) -> Result<Charges, NoGuarantee> {
+    fn charges(&self, place: &AgentPlace<'_>) -> Result<Charges, NoGuarantee> {
         let inner = place.inner.copied().unwrap_or_default();
         let (rule, _) = rules::scalar_rule(place.data.smallest(), self.total.budget.epsilon);
         let query = ScalarQuery {
@@ -112,7 +112,7 @@ impl Protection for ScalarNoise {
         query.charges(place.rounds, &self.total.target(rule.schedule))
     }
 
-    fn step(&self, place: &Place<'_>, inner: &ZerothOrder) -> Result<f64, Refused> {
+    fn step(&self, place: &AgentPlace<'_>, inner: &ZerothOrder) -> Result<f64, Refused> {
         let curvature = place.data.typical_curvature(place.k);
         let longest = scalar_step(curvature, place.quadratic());
         Ok(first_step(longest, inner, place.data.dim()))
@@ -120,7 +120,7 @@ impl Protection for ScalarNoise {
 
     fn primal(
         &self,
-        place: &Place<'_>,
+        place: &AgentPlace<'_>,
         _charges: &Charges,
         _tolerance: Option<f64>,
     ) -> Box<dyn PrimalStep> {
@@ -147,7 +147,7 @@ pub struct ScalarQuery {
 
 impl ScalarQuery {
     /// What its rounds charge so that they keep the target together.
-    pub fn charges(&self, rounds: u64, target: &Target) -> Result<Charges, NoGuarantee> {
+    pub fn charges(&self, rounds: u64, target: &BudgetTarget) -> Result<Charges, NoGuarantee> {
         let sensitivity = target.rows_per_person as f64
             * scalar::sensitivity(self.clip, self.directions, self.samples);
         let budget = target.budget();

@@ -2,7 +2,7 @@
 
 use super::given::{Auto, PerAgent, Reported};
 use super::mechanism::Mechanism;
-use crate::baselines::{Entry, Options};
+use crate::baselines::{AlgorithmEntry, Options};
 use crate::tuning::Setting;
 use std::fmt;
 
@@ -14,7 +14,7 @@ pub enum Algorithm {
     /// Consensus ADMM with an exact primal step.
     Admm,
     /// One of those that d-zoa is compared with, and its own settings.
-    Baseline(&'static Entry, Options),
+    Baseline(&'static AlgorithmEntry, Options),
 }
 
 /// The names of the algorithms that are no baselines.
@@ -49,7 +49,7 @@ impl Algorithm {
     }
 
     /// The baseline's row in the registry, where it is one.
-    pub fn entry(&self) -> Option<&'static Entry> {
+    pub fn entry(&self) -> Option<&'static AlgorithmEntry> {
         match self {
             Self::DZoa | Self::Admm => None,
             Self::Baseline(entry, _) => Some(entry),

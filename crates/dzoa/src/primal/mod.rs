@@ -10,7 +10,7 @@ pub use certified::Certified;
 pub(crate) use exact::rounding;
 pub use exact::{Exact, SampleWeights, least_distance};
 pub use lagrangian::Lagrangian;
-pub use scalar::{Prediction, Scalar};
+pub use scalar::{Scalar, ScalarPrediction};
 pub use two_point::{Descent, Workspace, ZerothOrder, gradient, measure_noise};
 
 use crate::problem::{Directions, Failure};

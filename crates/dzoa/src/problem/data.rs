@@ -1,7 +1,7 @@
 //! Rows of features, dense or sparse, behind one type.
 
 use super::data_error::DataError;
-use super::sparse::{Sharing, Sparse, Table};
+use super::sparse::{LineTable, Sharing, Sparse};
 use crate::kernels::{dot_lines, vectorized};
 use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul};
 
@@ -31,7 +31,7 @@ enum Storage {
 pub struct Prepared<'a> {
     point: &'a [f64],
     block: &'a [f64],
-    table: &'a Table,
+    table: &'a LineTable,
 }
 
 impl Rows {
@@ -196,7 +196,7 @@ impl Rows {
         point: &'a [f64],
         block: &'a [f64],
         sharing: Sharing,
-        table: &'a mut Table,
+        table: &'a mut LineTable,
     ) -> Prepared<'a> {
         if let Storage::Sparse(rows) = &self.storage {
             rows.prepare(point, block, sharing, table);

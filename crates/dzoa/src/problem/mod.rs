@@ -26,7 +26,7 @@ pub use objective::{Objective, PerSample, Scratch};
 pub use probe::Probe;
 pub use public::PublicProblem;
 pub use risk::{EmpiricalRisk, TILE};
-pub use sparse::{Sharing, Table};
+pub use sparse::{LineTable, Sharing};
 
 use data::Samples;
 use dzoa_privacy::Digest;

@@ -3,7 +3,7 @@
 use super::closed::Closed;
 use super::failure::Failure;
 use super::probe::Probe;
-use super::sparse::Table;
+use super::sparse::LineTable;
 
 /// Buffers that the inner loop reuses.
 #[derive(Clone, Debug, Default)]
@@ -13,7 +13,7 @@ pub struct Scratch {
     pub(super) here: Vec<f64>,
     pub(super) there: Vec<f64>,
     /// What sparse rows share.
-    pub(super) table: Table,
+    pub(super) table: LineTable,
     /// J sums for every tile of rows.
     pub(super) tiles: Vec<f64>,
     /// Buffers of threads that share the rows.
@@ -51,8 +51,8 @@ pub trait Objective: Send + Sync {
         }
     }
 
-    /// [`quotients`](Self::quotients) of `f + h` with a part in closed form. A function that goes over
-    /// the directions in the same way can do both in one pass.
+    /// [`quotients`](Self::quotients) of `f + h` with a part in closed form. A function that goes
+    /// over the directions in the same way can do both in one pass.
     fn quotients_with(
         &self,
         closed: &Closed<'_>,

@@ -4,12 +4,12 @@
 //! [`REGULARIZERS`]. Config, Python and errors read that table; solvers ask for the form only.
 
 use super::probe::Probe;
-use crate::registry::{Parameter, Range, RegistryEntry};
+use crate::registry::{NumberRange, Parameter, RegistryEntry};
 
 /// A regulariser that users can name. One over groups of columns is built without them.
 pub type RegularizerEntry = RegistryEntry<Regularizer>;
 
-const L1_RATIO: Parameter = Parameter::new("l1_ratio", Range::Between(0.0, 1.0), 0.5);
+const L1_RATIO: Parameter = Parameter::new("l1_ratio", NumberRange::Between(0.0, 1.0), 0.5);
 
 /// All of them, in the order of the documentation.
 pub const REGULARIZERS: &[RegularizerEntry] = &[
@@ -224,7 +224,8 @@ impl Penalty {
                         there += moved * moved;
                     }
                     // ||a + h v|| - ||a|| = h (2 a'v + h v'v)/(||a + h v|| + ||a||), with the
-                    // moved norm from its own coordinates: from a'a and the change it would cancel near zero.
+                    // moved norm from its own coordinates: from a'a and the change it would cancel
+                    // near zero.
                     let change = u2 * (2.0 * av + u2 * vv);
                     let sum = f64::sqrt(there) + f64::sqrt(aa);
                     if sum > 0.0 {

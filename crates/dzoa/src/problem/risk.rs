@@ -4,7 +4,7 @@ use super::data::{Prepared, Samples};
 use super::loss::{Batch, Loss};
 use super::objective::{ClippedSum, Objective, PerSample, Scratch};
 use super::probe::Probe;
-use super::{Sharing, Table};
+use super::{LineTable, Sharing};
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -99,7 +99,7 @@ impl EmpiricalRisk {
         &self,
         probe: &Probe<'a>,
         sharing: Sharing,
-        table: &'a mut Table,
+        table: &'a mut LineTable,
     ) -> Prepared<'a> {
         self.samples.rows.prepare(probe.point, probe.directions.block(), sharing, table)
     }

@@ -79,7 +79,7 @@ pub enum Sharing {
 /// The lines of one step, each as long as a block is wide and one more: of every column the
 /// directions and the coefficient, then of every shared pair their sum.
 #[derive(Clone, Debug, Default)]
-pub struct Table {
+pub struct LineTable {
     values: Aligned,
     /// The width of the block.
     columns: usize,
@@ -151,7 +151,7 @@ impl Sparse {
     }
 
     /// Fills the table for a point and a block of vectors, feature by feature.
-    pub fn prepare(&self, point: &[f64], block: &[f64], sharing: Sharing, table: &mut Table) {
+    pub fn prepare(&self, point: &[f64], block: &[f64], sharing: Sharing, table: &mut LineTable) {
         let (width, columns) = (point.len(), block.len() / point.len());
         let shared = match sharing {
             Sharing::Sums => {
@@ -185,11 +185,11 @@ impl Sparse {
     pub fn project(
         &self,
         first: usize,
-        table: &Table,
+        table: &LineTable,
         fitted: &mut [f64],
         products: &mut Vec<f64>,
     ) {
-        let Table { columns, stride, shared, ref values } = *table;
+        let LineTable { columns, stride, shared, ref values } = *table;
         let shared = self.shared.0.get().and_then(Option::as_ref).filter(|_| shared);
         let entries = shared.map_or(&self.entries, |shared| &shared.entries);
         let lines = values.slice();
@@ -294,8 +294,8 @@ impl Shared {
                 });
                 *row = parts.collect();
             }
-            // Its line stands behind those of the columns and of earlier pairs: `prepare` then fills
-            // lines in this order, each from lines that are there already.
+            // Its line stands behind those of the columns and of earlier pairs: `prepare` then
+            // fills lines in this order, each from lines that are there already.
             for Often { pair, .. } in chosen {
                 symbols.push(((width + pairs.len()) as u32, 1.0));
                 pairs.push([pair >> 32, pair & u64::from(u32::MAX)].map(|a| symbols[a as usize]));
@@ -391,7 +391,7 @@ mod tests {
     fn project(rows: &Sparse, sharing: Sharing) -> (Vec<f64>, Vec<f64>) {
         let block: Vec<f64> = (0..WIDTH * 6).map(|i| (i as f64).sin()).collect();
         let point: Vec<f64> = (0..WIDTH).map(|i| (i as f64).cos()).collect();
-        let (mut table, mut products) = (Table::default(), Vec::new());
+        let (mut table, mut products) = (LineTable::default(), Vec::new());
         rows.prepare(&point, &block, sharing, &mut table);
         let mut fitted = vec![0.0; rows.count()];
         rows.project(0, &table, &mut fitted, &mut products);

@@ -4,7 +4,7 @@
 use dzoa::prelude::*;
 use dzoa::problem::loss::LOSSES;
 use dzoa::problem::regularizer::REGULARIZERS;
-use dzoa::registry::{Range, RegistryEntry};
+use dzoa::registry::{NumberRange, RegistryEntry};
 use std::sync::Arc;
 
 /// All losses; those with parameters have them at this share of the range from 0 to 1, or of their
@@ -28,9 +28,9 @@ fn built<T>(entry: &RegistryEntry<T>, share: f64) -> T {
     let number = |key: &str| {
         let parameter = entry.parameters.iter().find(|parameter| parameter.key == key)?;
         Some(match parameter.range {
-            Range::Positive | Range::NonNegative | Range::Fraction => share,
-            Range::Between(low, high) => low + share * (high - low),
-            Range::Count => 2.0,
+            NumberRange::Positive | NumberRange::NonNegative | NumberRange::Fraction => share,
+            NumberRange::Between(low, high) => low + share * (high - low),
+            NumberRange::Count => 2.0,
         })
     };
     entry.from_numbers(number).unwrap()

@@ -173,7 +173,7 @@ enum Shadows {
 enum Predicted {
     Points([Vec<f64>; 2]),
     /// With the linear part and the weight of the quadratic that it was predicted for.
-    Scalars(Box<[dzoa::primal::Prediction; 2]>, Vec<f64>, f64),
+    Scalars(Box<[dzoa::primal::ScalarPrediction; 2]>, Vec<f64>, f64),
 }
 
 struct Attacker<'a> {

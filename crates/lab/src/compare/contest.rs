@@ -19,13 +19,13 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 /// One data set, its optimum, and the randomness of the runs on it.
-pub struct Draw {
+pub struct ComparisonDraw {
     pub problem: Problem,
     pub optimum: Option<Optimum>,
     pub streams: Streams,
 }
 
-impl Draw {
+impl ComparisonDraw {
     /// Several; rows from files are the same in all of them, and solved once.
     pub fn several(
         instances: &Instances,
@@ -75,7 +75,7 @@ struct Ran {
 }
 
 /// A contender at one epsilon, tuned and run.
-pub struct Entry {
+pub struct ContestEntry {
     pub contender: Contender,
     pub epsilon: f64,
     /// Why it could not take part.
@@ -99,8 +99,8 @@ pub struct Contest<'a> {
     pub rows_per_person: usize,
     pub instances: &'a Instances,
     pub delta: f64,
-    pub tuning: &'a [Draw],
-    pub reported: &'a [Draw],
+    pub tuning: &'a [ComparisonDraw],
+    pub reported: &'a [ComparisonDraw],
     pub watcher: &'a dyn Watcher,
     pub interrupt: Interrupt,
 }
@@ -137,13 +137,13 @@ impl Contest<'_> {
     }
 
     /// Tunes on one set of draws, then runs on the other.
-    pub fn enter(&self, contender: &Contender, epsilon: f64) -> Result<Entry> {
+    pub fn enter(&self, contender: &Contender, epsilon: f64) -> Result<ContestEntry> {
         let total = Total {
             budget: Budget { epsilon, delta: self.delta },
             schedule: Auto::Given(Schedule::Constant),
             rows_per_person: self.rows_per_person,
         };
-        let mut entry = Entry {
+        let mut entry = ContestEntry {
             contender: contender.clone(),
             epsilon,
             refused: None,
@@ -177,7 +177,7 @@ impl Contest<'_> {
     }
 
     /// Tries every setting of the contender's grid, and returns why one of them was refused.
-    fn tune(&self, entry: &mut Entry, total: &Total) -> Result<Option<String>> {
+    fn tune(&self, entry: &mut ContestEntry, total: &Total) -> Result<Option<String>> {
         let contender = &entry.contender;
         let grid = contender.grid(&self.sizes(entry.epsilon), total)?;
         let tried = tune(&grid, self.tuning, Middle::Median, |setting, draw| {
@@ -204,9 +204,9 @@ impl Contest<'_> {
         Ok(refusal)
     }
 
-    fn run(&self, spec: &RunSpec, draw: &Draw) -> Result<Ran> {
+    fn run(&self, spec: &RunSpec, draw: &ComparisonDraw) -> Result<Ran> {
         let graph = &self.instances.graph;
-        let Draw { problem, optimum, streams } = draw;
+        let ComparisonDraw { problem, optimum, streams } = draw;
         let plan = Plan::new(spec, &Data::Rows(problem.clone()), graph).map_err(refused)?;
         let mut simulation = plan.simulation(Vec::new(), streams).map_err(refused)?;
         let needs = plan.needs().map_err(refused)?;

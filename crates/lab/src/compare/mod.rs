@@ -8,7 +8,7 @@ mod table;
 pub use contender::Contender;
 
 use crate::{Interrupt, Watcher};
-use contest::{Contest, Draw, Entry};
+use contest::{ComparisonDraw, Contest, ContestEntry};
 use dzoa::plan::{Claimed, RunSpec};
 use dzoa::streams::Streams;
 use dzoa_report::{Comparison, csv_field, described};
@@ -108,11 +108,11 @@ pub fn compare(
 }
 
 /// Draws to tune on, and other draws to report.
-fn draws(spec: &CompareSpec<'_>) -> Result<(Vec<Draw>, Vec<Draw>)> {
+fn draws(spec: &CompareSpec<'_>) -> Result<(Vec<ComparisonDraw>, Vec<ComparisonDraw>)> {
     let streams = Streams::from_seed(spec.seed);
     let tuning = FIRST_TUNING_TRIAL..FIRST_TUNING_TRIAL + spec.tuning_trials as u64;
-    let tuning = Draw::several(spec.instances, &streams, tuning);
-    let reported = Draw::several(spec.instances, &streams, 0..spec.trials as u64);
+    let tuning = ComparisonDraw::several(spec.instances, &streams, tuning);
+    let reported = ComparisonDraw::several(spec.instances, &streams, 0..spec.trials as u64);
     if reported.iter().any(|draw| draw.optimum.is_none()) {
         return Err(Error::run("the problem has no reference optimum to measure errors against")
             .hint("choose a loss and a regulariser that the reference solver knows"));
@@ -121,7 +121,7 @@ fn draws(spec: &CompareSpec<'_>) -> Result<(Vec<Draw>, Vec<Draw>)> {
 }
 
 /// Rows, files and the verdict.
-fn compared(spec: &CompareSpec<'_>, delta: f64, entries: &[Entry]) -> Compared {
+fn compared(spec: &CompareSpec<'_>, delta: f64, entries: &[ContestEntry]) -> Compared {
     let mut rows: Vec<_> = entries.iter().map(table::row).collect();
     table::sort(&mut rows);
     let instances = spec.instances;
@@ -152,9 +152,9 @@ fn compared(spec: &CompareSpec<'_>, delta: f64, entries: &[Entry]) -> Compared {
     }
 }
 
-fn tuning_csv(entries: &[Entry]) -> String {
+fn tuning_csv(entries: &[ContestEntry]) -> String {
     let mut csv = String::from("epsilon,algorithm,settings,error_median\n");
-    for Entry { contender, epsilon, tuning, .. } in entries {
+    for ContestEntry { contender, epsilon, tuning, .. } in entries {
         for (settings, error) in tuning {
             let error = error.map_or("refused".into(), |error| error.to_string());
             let settings = csv_field(&settings.to_string());

@@ -1,13 +1,13 @@
 //! From entries to rows, files and the verdict.
 
-use super::contest::{Entry, Outcome};
+use super::contest::{ContestEntry, Outcome};
 use dzoa::privacy::Claim;
 use dzoa::run::evaluate::quantile;
 use dzoa_report::{Comparison, ComparisonRow, ParetoPoint, csv_field};
 use std::fmt::Write as _;
 
 /// The row of one entry; costs are those of the first trial.
-pub fn row(entry: &Entry) -> ComparisonRow {
+pub fn row(entry: &ContestEntry) -> ComparisonRow {
     let pick = |get: fn(&Outcome) -> f64, share: f64| {
         let values: Vec<f64> = entry.outcomes.iter().map(get).collect();
         Some(quantile(&values, share)).filter(|value| value.is_finite())

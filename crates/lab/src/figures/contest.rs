@@ -2,7 +2,7 @@
 //! here.
 
 use super::exact::{DELTA, EPSILONS, ExactDraw, LOSSES, Method};
-use super::trials::Trial;
+use super::trials::FigureTrial;
 use crate::Interrupt;
 use crate::tuner::{self, Middle, least};
 use crate::workers::{Stop, in_parallel};
@@ -23,7 +23,7 @@ const TRIALS: u64 = 4;
 /// What was chosen for one baseline, loss and epsilon, at [`DELTA`]; the panels along delta take it
 /// over.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-pub struct Choice {
+pub struct TunedChoice {
     /// One of [`TUNED`].
     pub name: String,
     /// The loss.
@@ -36,7 +36,7 @@ pub struct Choice {
     pub error: f64,
 }
 
-impl Choice {
+impl TunedChoice {
     /// The baseline with the chosen setting.
     pub fn method(&self) -> Result<Method> {
         let name = TUNED.into_iter().find(|name| *name == self.name);
@@ -91,10 +91,10 @@ fn grid(name: &str) -> Vec<Setting> {
 }
 
 /// Tunes every baseline for every loss and epsilon.
-pub fn tune(seed: u64, interrupt: Interrupt) -> Result<Vec<Choice>, Stop> {
+pub fn tune(seed: u64, interrupt: Interrupt) -> Result<Vec<TunedChoice>, Stop> {
     let draws = |loss: &'static str| {
         in_parallel(&(0..TRIALS).collect::<Vec<u64>>(), |&number| {
-            let mut trial = Trial::for_tuning(seed, number, interrupt);
+            let mut trial = FigureTrial::for_tuning(seed, number, interrupt);
             trial.exact(loss)?;
             Ok(trial)
         })
@@ -111,22 +111,22 @@ pub fn tune(seed: u64, interrupt: Interrupt) -> Result<Vec<Choice>, Stop> {
     Ok(choices)
 }
 
-fn choose(draws: &[&ExactDraw], epsilon: f64, name: &'static str) -> Result<Choice, Stop> {
+fn choose(draws: &[&ExactDraw], epsilon: f64, name: &'static str) -> Result<TunedChoice, Stop> {
     let (grid, budget) = (grid(name), Budget { epsilon, delta: DELTA });
     let error = |setting: &Setting, draw: &&ExactDraw| draw.error(&baseline(name, setting), budget);
     let tried: Vec<f64> =
         tuner::tune(&grid, draws, Middle::Mean, error).into_iter().collect::<Result<_, Stop>>()?;
     let setting = least(tried.iter().copied().map(Some)).expect("the grid is not empty");
     let loss = draws[0].loss.into();
-    Ok(Choice { name: name.into(), loss, epsilon, setting, error: tried[setting] })
+    Ok(TunedChoice { name: name.into(), loss, epsilon, setting, error: tried[setting] })
 }
 
 /// `fig3-honest.tuning.csv`
-pub fn csv(choices: &[Choice]) -> String {
+pub fn csv(choices: &[TunedChoice]) -> String {
     let mut csv = String::from(
         "algorithm,loss,epsilon_total,delta,tuning_error,tuning_trials,settings_tried,settings\n",
     );
-    for Choice { name, loss, epsilon, setting, error } in choices {
+    for TunedChoice { name, loss, epsilon, setting, error } in choices {
         let grid = grid(name);
         let (tried, text) = (grid.len(), grid.get(*setting).map(Setting::to_string));
         let text = text.unwrap_or_default();

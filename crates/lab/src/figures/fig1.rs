@@ -2,7 +2,7 @@
 
 use super::paper::PaperProblem;
 use super::raw::{Measurement, Point};
-use super::trials::Trial;
+use super::trials::FigureTrial;
 use super::{Columns, Drawing, Figure};
 use crate::workers::Stop;
 use dzoa::prelude::*;
@@ -30,7 +30,7 @@ impl Figure for Fig1 {
         0.0
     }
 
-    fn measure(&self, _trial: &mut Trial) -> Result<Vec<Measurement>, Stop> {
+    fn measure(&self, _trial: &mut FigureTrial) -> Result<Vec<Measurement>, Stop> {
         Ok(Vec::new())
     }
 

@@ -4,7 +4,7 @@ use super::captions::{NOMINAL, lost, number, spread};
 use super::curves::{D_ZOA, DP_ADMM, ERROR, curve, paper_style};
 use super::paper::{Pair, ROUNDS};
 use super::raw::{Key, Measurement, Point};
-use super::trials::Trial;
+use super::trials::FigureTrial;
 use super::tuning::{self, Tuned};
 use super::{Columns, Drawing, Figure};
 use crate::Interrupt;
@@ -58,7 +58,7 @@ impl Figure for Fig2 {
         Ok(())
     }
 
-    fn measure(&self, trial: &mut Trial) -> Result<Vec<Measurement>, Stop> {
+    fn measure(&self, trial: &mut FigureTrial) -> Result<Vec<Measurement>, Stop> {
         let draw = trial.paper()?;
         let mut measurements = Vec::new();
         for (panel, delta) in PANELS.iter().zip(DELTAS) {

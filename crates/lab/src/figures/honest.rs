@@ -1,11 +1,11 @@
 //! Figure 3 as it should have been: at equal exact total epsilon, with mechanisms that hold.
 
 use super::captions::{lost, number, spread};
-use super::contest::{self, Choice, TUNED};
+use super::contest::{self, TUNED, TunedChoice};
 use super::curves::{ERROR, curve};
 use super::exact::{AGENTS, DELTA, EPSILONS, ETA, FEATURES, LOSSES, Method, SAMPLES};
 use super::raw::{Key, Measurement, Point};
-use super::trials::Trial;
+use super::trials::FigureTrial;
 use super::{Columns, Drawing, Figure};
 use crate::Interrupt;
 use crate::workers::Stop;
@@ -27,7 +27,7 @@ const NAMES: [&str; 5] = ["D-ZOA output", "D-ZOA scalar", TUNED[0], TUNED[1], TU
 /// The exact trade-off.
 #[derive(Default)]
 pub struct Honest {
-    tuned: Vec<Choice>,
+    tuned: Vec<TunedChoice>,
 }
 
 impl Honest {
@@ -42,7 +42,8 @@ impl Honest {
             "D-ZOA output" => by_rule("admm", "output"),
             "D-ZOA scalar" => by_rule("d-zoa", "scalar"),
             name => {
-                let is = |c: &&Choice| c.name == name && c.loss == loss && c.epsilon == epsilon;
+                let is =
+                    |c: &&TunedChoice| c.name == name && c.loss == loss && c.epsilon == epsilon;
                 let choice = self.tuned.iter().find(is).ok_or_else(|| {
                     Error::input(format!(
                         "fig3-honest.settings.json: {name} on {loss} was not tuned"
@@ -90,7 +91,7 @@ impl Figure for Honest {
         Ok(())
     }
 
-    fn measure(&self, trial: &mut Trial) -> Result<Vec<Measurement>, Stop> {
+    fn measure(&self, trial: &mut FigureTrial) -> Result<Vec<Measurement>, Stop> {
         let mut measurements = Vec::new();
         for loss in LOSSES {
             for name in NAMES {

@@ -31,7 +31,7 @@ use dzoa_table::{Error, Result, suggestion};
 use raw::{Measurement, Point};
 use std::path::{Path, PathBuf};
 use store::{Settings, Store};
-use trials::Trial;
+use trials::FigureTrial;
 
 /// One figure: what a trial measures, and how the trials are shown.
 trait Figure: Sync {
@@ -71,7 +71,7 @@ trait Figure: Sync {
     }
 
     /// The raw values of one trial, in an order that is the same for every trial.
-    fn measure(&self, trial: &mut Trial) -> Result<Vec<Measurement>, Stop>;
+    fn measure(&self, trial: &mut FigureTrial) -> Result<Vec<Measurement>, Stop>;
 
     /// The picture, its caption, and further files.
     fn draw(&self, points: &[Point], trials: u64) -> Result<Drawing>;
@@ -113,7 +113,7 @@ fn figures(name: &str) -> Result<Vec<Box<dyn Figure>>> {
         Box::new(fig1::Fig1),
         Box::new(fig2::Fig2::default()),
         Box::new(fig3::Fig3::default()),
-        Box::new(noise::Noise),
+        Box::new(noise::NoiseFigure),
         Box::new(rate::Rate),
         Box::new(honest::Honest::default()),
     ];

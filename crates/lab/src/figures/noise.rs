@@ -3,7 +3,7 @@
 use super::captions::{number, spread};
 use super::curves::curve;
 use super::raw::{Key, Measurement, Point};
-use super::trials::Trial;
+use super::trials::FigureTrial;
 use super::{Columns, Drawing, Figure};
 use crate::workers::Stop;
 use dzoa::plan::REPLICATES;
@@ -18,9 +18,9 @@ const ASSUMED: &str = "assumed";
 const MEASURED: &str = "measured";
 
 /// Assumed against measured sigma, over the rounds.
-pub struct Noise;
+pub struct NoiseFigure;
 
-impl Figure for Noise {
+impl Figure for NoiseFigure {
     fn name(&self) -> &'static str {
         "noise"
     }
@@ -33,7 +33,7 @@ impl Figure for Noise {
         1.7
     }
 
-    fn measure(&self, trial: &mut Trial) -> Result<Vec<Measurement>, Stop> {
+    fn measure(&self, trial: &mut FigureTrial) -> Result<Vec<Measurement>, Stop> {
         let draw = trial.paper()?;
         let mut measurements = Vec::new();
         for (panel, epsilon) in PANELS.iter().zip(EPSILONS) {
@@ -88,9 +88,12 @@ impl Figure for Noise {
         let panels = ('a'..).zip(PANELS.iter().zip(EPSILONS)).map(panel).collect();
         let ratios = EPSILONS.map(|epsilon| ratio(points, epsilon)).join("; ");
         let caption = format!(
-            "**Noise.** Why `intrinsic` is nominal: the noise that its epsilon assumes (Theorem 1, δ = {}) and the standard \
-             deviation of a coordinate over {REPLICATES} repetitions of the inner loop at the inputs of the round, on the \
-             paper's example. {} The bands are over trials and agents. Assumed over measured, medians over trials and \
+            "**NoiseFigure.** Why `intrinsic` is nominal: the noise that its epsilon assumes \
+             (Theorem 1, δ = {}) and the standard \
+             deviation of a coordinate over {REPLICATES} repetitions of the inner loop at the \
+             inputs of the round, on the \
+             paper's example. {} The bands are over trials and agents. Assumed over measured, \
+             medians over trials and \
              agents: {ratios}.",
             number(DELTA),
             spread(trials),

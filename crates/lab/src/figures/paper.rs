@@ -5,7 +5,8 @@ use crate::workers::Stop;
 use dzoa::baselines::Baseline;
 use dzoa::network::Topology;
 use dzoa::plan::{
-    Algorithm, Auto, Data, Intrinsic, Mechanism, Noise, OptimumNorm, PerAgent, Plan, RunSpec, rules,
+    Algorithm, Auto, Data, Intrinsic, MeasuredNoise, Mechanism, OptimumNorm, PerAgent, Plan,
+    RunSpec, rules,
 };
 use dzoa::prelude::*;
 use dzoa::privacy::Event;
@@ -28,7 +29,7 @@ pub const ROUNDS: u64 = 200;
 pub type Pair = (f64, f64);
 
 /// Rows, their optimum, and the runs of D-ZOA that several figures show.
-pub struct Draw {
+pub struct PaperDraw {
     /// The problem, on the sum scale.
     pub problem: Problem,
     /// The network.
@@ -85,7 +86,7 @@ fn spec((epsilon, delta): Pair, rounds: u64) -> RunSpec {
     RunSpec { rounds: Auto::Given(rounds), ..RunSpec::new(Algorithm::DZoa, mechanism) }
 }
 
-impl Draw {
+impl PaperDraw {
     /// Draws the data of one trial.
     pub fn new(streams: &Streams, interrupt: Interrupt) -> Result<Self> {
         let problem = PaperProblem::draw(streams);
@@ -147,10 +148,10 @@ impl Draw {
     }
 
     /// The noise of every agent's inner loop at the inputs of these rounds.
-    pub fn noise(&self, pair: Pair, at: &[u64]) -> Result<Vec<(u64, Vec<Noise>)>, Stop> {
+    pub fn noise(&self, pair: Pair, at: &[u64]) -> Result<Vec<(u64, Vec<MeasuredNoise>)>, Stop> {
         let last = at.iter().copied().max().unwrap_or(1);
         let (plan, mut simulation) = self.agents(pair, last)?;
-        let measure = |simulation: &dyn Simulation| -> Vec<Noise> {
+        let measure = |simulation: &dyn Simulation| -> Vec<MeasuredNoise> {
             let each = simulation.agents().par_iter().enumerate();
             each.filter_map(|(k, agent)| plan.measured_noise(k, agent, &self.streams)).collect()
         };

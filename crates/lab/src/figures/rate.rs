@@ -2,9 +2,9 @@
 
 use super::captions::{lost, number, spread};
 use super::curves::{ERROR, curve};
-use super::paper::Draw;
+use super::paper::PaperDraw;
 use super::raw::{Key, Measurement, Point};
-use super::trials::Trial;
+use super::trials::FigureTrial;
 use super::{Columns, Drawing, Figure};
 use crate::workers::Stop;
 use dzoa::prelude::*;
@@ -38,7 +38,7 @@ impl Figure for Rate {
         1.1
     }
 
-    fn measure(&self, trial: &mut Trial) -> Result<Vec<Measurement>, Stop> {
+    fn measure(&self, trial: &mut FigureTrial) -> Result<Vec<Measurement>, Stop> {
         let draw = trial.paper()?;
         let rows = Rows { draw, sums: Vec::new(), found: Vec::new() };
         let found = rows.run()?;
@@ -146,7 +146,7 @@ fn caption(points: &[Point], trials: u64) -> String {
 
 /// What one run shows at each of [`ROUNDS`]: a run of M rounds is the beginning of a longer one.
 struct Rows<'a> {
-    draw: &'a Draw,
+    draw: &'a PaperDraw,
     sums: Vec<Vec<f64>>,
     found: Vec<Row>,
 }
@@ -192,7 +192,7 @@ impl Rows<'_> {
 
 /// Theorem 3's bound and its noise floor at each of [`ROUNDS`], with the largest sigma_k of Theorem
 /// 1.
-fn theory(draw: &Draw) -> Result<Vec<(f64, f64)>> {
+fn theory(draw: &PaperDraw) -> Result<Vec<(f64, f64)>> {
     let rho = dzoa::plan::rules::PAPER_RHO;
     let sigmas = draw.problem.agents.iter().enumerate().map(|(k, samples)| {
         let neighbourhood = draw.graph.neighbourhood(k, true);

@@ -1,7 +1,7 @@
 //! Trials on all cores, until they are done or the user has had enough.
 
 use super::exact::ExactDraw;
-use super::paper::Draw;
+use super::paper::PaperDraw;
 use super::store::Store;
 use super::{Figure, Shard};
 use crate::workers::{Stop, in_parallel};
@@ -15,14 +15,14 @@ use std::sync::{Mutex, PoisonError};
 const TUNING: u64 = 1 << 32;
 
 /// One trial, shared by all figures: its draws and their optima are computed once.
-pub struct Trial {
+pub struct FigureTrial {
     streams: Streams,
     interrupt: Interrupt,
-    paper: Option<Draw>,
+    paper: Option<PaperDraw>,
     exact: HashMap<&'static str, ExactDraw>,
 }
 
-impl Trial {
+impl FigureTrial {
     /// A trial that is shown.
     pub fn new(seed: u64, number: u64, interrupt: Interrupt) -> Self {
         let streams = Streams::from_seed(seed).trial(number);
@@ -35,9 +35,9 @@ impl Trial {
     }
 
     /// The paper's example.
-    pub fn paper(&mut self) -> Result<&mut Draw> {
+    pub fn paper(&mut self) -> Result<&mut PaperDraw> {
         if self.paper.is_none() {
-            self.paper = Some(Draw::new(&self.streams, self.interrupt)?);
+            self.paper = Some(PaperDraw::new(&self.streams, self.interrupt)?);
         }
         Ok(self.paper.as_mut().expect("it was just filled"))
     }
@@ -81,7 +81,7 @@ pub fn run(
         .collect();
     let stores = Mutex::new(stores);
     let compute = |trial: u64, lacking: &[usize]| -> Result<(), Stop> {
-        let mut draws = Trial::new(wanted.seed, trial, interrupt);
+        let mut draws = FigureTrial::new(wanted.seed, trial, interrupt);
         for &f in lacking {
             if interrupt.asked() {
                 return Err(Stop::Interrupted);

@@ -2,8 +2,8 @@
 //! by a grid that is declared here, on draws that no figure shows.
 
 use super::captions::number;
-use super::paper::{Draw, Pair, ROUNDS};
-use super::trials::Trial;
+use super::paper::{Pair, PaperDraw, ROUNDS};
+use super::trials::FigureTrial;
 use crate::Interrupt;
 use crate::tuner::{self, Middle, least};
 use crate::workers::{Stop, in_parallel};
@@ -39,11 +39,11 @@ pub struct Tuned {
 /// Tunes DP-ADMM for every pair.
 pub fn tune(seed: u64, interrupt: Interrupt, pairs: &[Pair]) -> Result<Vec<Tuned>, Stop> {
     let mut draws = in_parallel(&(0..TRIALS).collect::<Vec<u64>>(), |&number| {
-        let mut trial = Trial::for_tuning(seed, number, interrupt);
+        let mut trial = FigureTrial::for_tuning(seed, number, interrupt);
         trial.paper()?;
         Ok(trial)
     })?;
-    let draws: Vec<&Draw> =
+    let draws: Vec<&PaperDraw> =
         draws.iter_mut().map(|trial| trial.paper().map(|draw| &*draw)).collect::<Result<_, _>>()?;
     in_parallel(pairs, |&pair| tune_pair(&draws, pair))
 }
@@ -59,9 +59,9 @@ fn grid((epsilon, delta): Pair) -> Vec<Tuned> {
     grid
 }
 
-fn tune_pair(draws: &[&Draw], pair: Pair) -> Result<Tuned, Stop> {
+fn tune_pair(draws: &[&PaperDraw], pair: Pair) -> Result<Tuned, Stop> {
     let grid = grid(pair);
-    let last = |setting: &Tuned, draw: &&Draw| {
+    let last = |setting: &Tuned, draw: &&PaperDraw| {
         Ok(errors(draw, setting)?.last().copied().unwrap_or(f64::INFINITY))
     };
     let tried: Vec<f64> =
@@ -71,7 +71,7 @@ fn tune_pair(draws: &[&Draw], pair: Pair) -> Result<Tuned, Stop> {
 }
 
 /// DP-ADMM's error after each round, the coordinator's w standing for every agent.
-fn errors(draw: &Draw, tuned: &Tuned) -> Result<Vec<f64>, Stop> {
+fn errors(draw: &PaperDraw, tuned: &Tuned) -> Result<Vec<f64>, Stop> {
     let Tuned { epsilon, delta, rho, a, p, .. } = *tuned;
     let nominal = Some((epsilon, delta));
     let settings = DpAdmmSettings { rho, step: a, decay: p, clip: None, nominal };
@@ -80,7 +80,7 @@ fn errors(draw: &Draw, tuned: &Tuned) -> Result<Vec<f64>, Stop> {
 }
 
 /// DP-ADMM's error after each round, with the settings that were chosen for a pair.
-pub fn errors_for(draw: &Draw, tuned: &[Tuned], pair: Pair) -> Result<Vec<f64>, Stop> {
+pub fn errors_for(draw: &PaperDraw, tuned: &[Tuned], pair: Pair) -> Result<Vec<f64>, Stop> {
     let tuned =
         tuned.iter().find(|tuned| (tuned.epsilon, tuned.delta) == pair).ok_or_else(|| {
             let (epsilon, delta) = pair;

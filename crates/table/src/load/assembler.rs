@@ -3,7 +3,7 @@
 use super::layout::Layout;
 use super::{Cell, Counts, Loaded, Request, Spot, Task};
 use crate::error::{Error, Result, shown};
-use crate::schema::{Coding, Fault, Target};
+use crate::schema::{Coding, Fault, TargetColumn};
 use dzoa::problem::data::{Rows, Samples};
 
 /// Turns records into encoded rows.
@@ -166,7 +166,7 @@ impl<'a> Assembler<'a> {
     pub fn blank_row(&mut self, label: Option<String>) {
         self.entries.clear();
         self.counts.without_target += 1;
-        self.store(Target::placeholder(self.request.targets), label);
+        self.store(TargetColumn::placeholder(self.request.targets), label);
     }
 
     fn store(&mut self, target: f64, label: Option<String>) {

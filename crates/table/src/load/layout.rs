@@ -57,7 +57,7 @@ impl Layout {
             .columns
             .iter()
             .map(|column| match column.kind {
-                Kind::Target => Ok(None),
+                Kind::TargetColumn => Ok(None),
                 _ => find(&column.name).map(Some),
             })
             .collect::<Result<_>>()?;
@@ -78,7 +78,8 @@ impl Layout {
         let schema = request.schema;
         let mut columns: Vec<usize> = (0..schema.columns.len()).collect();
         let mut width = columns.len();
-        let marked = schema.columns.iter().position(|column| matches!(column.kind, Kind::Target));
+        let marked =
+            schema.columns.iter().position(|column| matches!(column.kind, Kind::TargetColumn));
         let mut target = match schema.target.file {
             Some(_) => None,
             None => Some(marked.unwrap_or_else(|| {
@@ -97,7 +98,9 @@ impl Layout {
         let label = request.label_column.and_then(|name| {
             let column = schema.columns.iter().position(|column| column.name == name);
             match column {
-                Some(at) if !matches!(schema.columns[at].kind, Kind::Target) => Some(columns[at]),
+                Some(at) if !matches!(schema.columns[at].kind, Kind::TargetColumn) => {
+                    Some(columns[at])
+                }
                 _ => target.filter(|_| name == schema.target.name),
             }
         });

@@ -1,7 +1,7 @@
 //! Parquet files, by column name. Without the cargo feature `parquet` they are refused.
 
 #[cfg(feature = "parquet")]
-pub use reading::Table;
+pub use reading::ParquetTable;
 
 use super::assembler::Assembler;
 use crate::error::Result;
@@ -22,7 +22,7 @@ pub(super) fn load(path: &Path, assembler: &mut Assembler<'_>) -> Result<()> {
         ))
         .hint("put the target into the Parquet file"));
     }
-    let table = Table::open(path)?;
+    let table = ParquetTable::open(path)?;
     let layout = Layout::by_name(table.names(), request, assembler.file)?;
     let file = assembler.file;
     table.visit(|row, cells| {
@@ -58,13 +58,13 @@ mod reading {
     use std::sync::Once;
 
     /// An open Parquet file.
-    pub struct Table {
+    pub struct ParquetTable {
         file: String,
         names: Vec<String>,
         reader: SerializedFileReader<File>,
     }
 
-    impl Table {
+    impl ParquetTable {
         /// Opens a file and reads its column names.
         pub fn open(path: &Path) -> Result<Self> {
             let file = path.display().to_string();

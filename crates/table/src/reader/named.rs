@@ -2,7 +2,7 @@
 
 use super::{Section, only_with};
 use crate::error::Result;
-use dzoa::registry::{OptionKey, Options, Range, Registry, RegistryEntry};
+use dzoa::registry::{NumberRange, OptionKey, Options, Registry, RegistryEntry};
 
 /// A key that names a row of a [`Registry`], and the parameters that stand beside it.
 #[derive(Debug)]
@@ -69,7 +69,7 @@ pub fn read_options(
     let mut options = Options::default();
     for OptionKey { key, range } in known {
         let value = match range {
-            Range::Count => section.count(key)?.map(|count| count as f64),
+            NumberRange::Count => section.count(key)?.map(|count| count as f64),
             _ => section.number(key, |value| range.holds(value), &range.to_string())?,
         };
         if let Some(value) = value {

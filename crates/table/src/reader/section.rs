@@ -1,20 +1,20 @@
 //! The keys of one table of a TOML file, read with their types and limits.
 
-use super::{Node, Place, Value};
+use super::{TomlNode, TomlPlace, Value};
 use crate::error::{Error, Result, shown};
 use std::cell::RefCell;
 
-/// A Rust value that a [`Node`] can hold.
+/// A Rust value that a [`TomlNode`] can hold.
 pub trait FromNode: Sized {
     /// What a user is told to write.
     const EXPECTED: &'static str;
     /// The value, if it is one.
-    fn from_node(node: &Node) -> Option<Self>;
+    fn from_node(node: &TomlNode) -> Option<Self>;
 }
 
 impl FromNode for f64 {
     const EXPECTED: &'static str = "a number";
-    fn from_node(node: &Node) -> Option<Self> {
+    fn from_node(node: &TomlNode) -> Option<Self> {
         match node.value {
             Value::Float(number) => Some(number),
             Value::Integer(number) => Some(number as f64),
@@ -25,7 +25,7 @@ impl FromNode for f64 {
 
 impl FromNode for usize {
     const EXPECTED: &'static str = "a whole number, zero or more";
-    fn from_node(node: &Node) -> Option<Self> {
+    fn from_node(node: &TomlNode) -> Option<Self> {
         match node.value {
             Value::Integer(number) => usize::try_from(number).ok(),
             _ => None,
@@ -35,14 +35,14 @@ impl FromNode for usize {
 
 impl FromNode for u64 {
     const EXPECTED: &'static str = "a whole number, zero or more";
-    fn from_node(node: &Node) -> Option<Self> {
+    fn from_node(node: &TomlNode) -> Option<Self> {
         usize::from_node(node).map(|number| number as u64)
     }
 }
 
 impl FromNode for bool {
     const EXPECTED: &'static str = "true or false";
-    fn from_node(node: &Node) -> Option<Self> {
+    fn from_node(node: &TomlNode) -> Option<Self> {
         match node.value {
             Value::Boolean(flag) => Some(flag),
             _ => None,
@@ -52,7 +52,7 @@ impl FromNode for bool {
 
 impl FromNode for String {
     const EXPECTED: &'static str = "a text in quotes";
-    fn from_node(node: &Node) -> Option<Self> {
+    fn from_node(node: &TomlNode) -> Option<Self> {
         match &node.value {
             Value::String(text) => Some(text.clone()),
             _ => None,
@@ -60,16 +60,16 @@ impl FromNode for String {
     }
 }
 
-impl FromNode for Node {
+impl FromNode for TomlNode {
     const EXPECTED: &'static str = "a value";
-    fn from_node(node: &Node) -> Option<Self> {
+    fn from_node(node: &TomlNode) -> Option<Self> {
         Some(node.clone())
     }
 }
 
 impl<T: FromNode> FromNode for Vec<T> {
     const EXPECTED: &'static str = "an array";
-    fn from_node(node: &Node) -> Option<Self> {
+    fn from_node(node: &TomlNode) -> Option<Self> {
         match &node.value {
             Value::Array(items) => items.iter().map(T::from_node).collect(),
             _ => None,
@@ -80,19 +80,19 @@ impl<T: FromNode> FromNode for Vec<T> {
 /// The keys of one table, and a note of which were asked for.
 pub struct Section<'a> {
     path: String,
-    node: Option<&'a Node>,
-    parent: &'a Node,
+    node: Option<&'a TomlNode>,
+    parent: &'a TomlNode,
     asked: RefCell<Vec<&'static str>>,
 }
 
 impl<'a> Section<'a> {
     /// The whole file.
-    pub fn root(node: &'a Node) -> Self {
+    pub fn root(node: &'a TomlNode) -> Self {
         Self { path: String::new(), node: Some(node), parent: node, asked: RefCell::default() }
     }
 
     /// A table inside an array, with the name that messages give it.
-    pub fn named(node: &'a Node, path: &str) -> Result<Self> {
+    pub fn named(node: &'a TomlNode, path: &str) -> Result<Self> {
         if !matches!(node.value, Value::Table(_)) {
             return Err(Error::input(format!(
                 "{}: {path} must be a table, not {}",
@@ -125,7 +125,7 @@ impl<'a> Section<'a> {
     }
 
     /// The value of a key as written.
-    pub fn node(&self, key: &'static str) -> Option<&'a Node> {
+    pub fn node(&self, key: &'static str) -> Option<&'a TomlNode> {
         self.asked.borrow_mut().push(key);
         match &self.node?.value {
             Value::Table(table) => table.get(key),
@@ -219,7 +219,7 @@ impl<'a> Section<'a> {
 
     /// Complains about the first key that nobody asked for.
     pub fn finish(&self) -> Result<()> {
-        let Some(Node { value: Value::Table(table), .. }) = self.node else { return Ok(()) };
+        let Some(TomlNode { value: Value::Table(table), .. }) = self.node else { return Ok(()) };
         let asked = self.asked.borrow();
         for key in table.keys() {
             if !asked.contains(&key.as_str()) {
@@ -234,7 +234,7 @@ impl<'a> Section<'a> {
         Ok(())
     }
 
-    fn place(&self) -> &'a Place {
+    fn place(&self) -> &'a TomlPlace {
         &self.parent.place
     }
 

@@ -1,18 +1,18 @@
 //! The target of a schema: a number within a bound, or a label that becomes -1 or +1.
 
-use super::values::{Fault, Levels, Range, number, texts};
+use super::values::{ColumnRange, Fault, Levels, number, texts};
 use crate::error::{Error, Result, shown};
-use crate::reader::{Place, Section};
+use crate::reader::{Section, TomlPlace};
 use dzoa::problem::loss::Targets;
 
 /// What is to be predicted.
 #[derive(Clone, Debug)]
-pub struct Target {
+pub struct TargetColumn {
     /// The column.
     pub name: String,
     /// A file of one column beside the rows that holds it.
     pub file: Option<String>,
-    place: Place,
+    place: TomlPlace,
     bound: Option<f64>,
     positive: Option<Match>,
     negative: Option<Levels>,
@@ -33,7 +33,7 @@ pub enum Coding {
     Signs,
 }
 
-impl Target {
+impl TargetColumn {
     pub(super) fn read(schema: &Section<'_>, is_libsvm: bool) -> Result<Self> {
         let node = schema.node("target").or_else(|| schema.node("features"));
         let Some(place) = node.map(|node| node.place.clone()) else {
@@ -117,7 +117,7 @@ impl Target {
         coding: &mut Option<Coding>,
     ) -> std::result::Result<(f64, bool), Fault> {
         if targets == Targets::Real {
-            return Ok(Range::Bound(self.bound.unwrap_or(1.0)).apply(number(text)?));
+            return Ok(ColumnRange::Bound(self.bound.unwrap_or(1.0)).apply(number(text)?));
         }
         let is_positive = match &self.positive {
             None => return Ok((plain_sign(text, coding)?, false)),
@@ -184,11 +184,11 @@ mod tests {
     use super::*;
     use crate::schema::tests::schema;
 
-    fn target(text: &str) -> Target {
+    fn target(text: &str) -> TargetColumn {
         schema(&format!("[schema]\nfeatures = 1\ntarget = {{ {text} }}")).unwrap().target
     }
 
-    fn signs(target: &Target, labels: &[&str]) -> Option<Vec<f64>> {
+    fn signs(target: &TargetColumn, labels: &[&str]) -> Option<Vec<f64>> {
         let mut coding = None;
         let sign = |text: &&str| target.encode(text, Targets::Signs, &mut coding).ok();
         labels.iter().map(sign).map(|outcome| Some(outcome?.0)).collect()

@@ -7,7 +7,7 @@ use std::fmt;
 
 /// The public range of a number.
 #[derive(Clone, Copy, Debug)]
-pub enum Range {
+pub enum ColumnRange {
     /// `value / bound`.
     Bound(f64),
     /// Linear: `low` becomes -1 and `high` becomes 1.
@@ -51,13 +51,13 @@ impl Fault {
     }
 }
 
-impl Range {
+impl ColumnRange {
     pub(super) fn read(section: &Section<'_>) -> Result<Self> {
         let finite = |key| section.number(key, f64::is_finite, "a finite number");
         match (section.positive("bound")?, finite("low")?, finite("high")?) {
-            (Some(bound), None, None) => Ok(Range::Bound(bound)),
+            (Some(bound), None, None) => Ok(ColumnRange::Bound(bound)),
             (None, Some(low), Some(high)) if low < high && (high - low).is_finite() => {
-                Ok(Range::Between { low, high })
+                Ok(ColumnRange::Between { low, high })
             }
             (None, Some(low), Some(high)) => Err(section
                 .error("low", &format!("must be below `high`, but {low} is not below {high}"))),
@@ -70,8 +70,8 @@ impl Range {
     /// The value within [-1, 1], and whether it had to be clipped.
     pub fn apply(self, value: f64) -> (f64, bool) {
         let (scaled, clipped) = match self {
-            Range::Bound(bound) => (value / bound, value.abs() > bound),
-            Range::Between { low, high } => (
+            ColumnRange::Bound(bound) => (value / bound, value.abs() > bound),
+            ColumnRange::Between { low, high } => (
                 (value.clamp(low, high) - low) / (high - low) * 2.0 - 1.0,
                 value < low || value > high,
             ),

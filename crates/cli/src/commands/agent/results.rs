@@ -1,10 +1,10 @@
-//! What an agent leaves behind: model.json and trace.csv, which may be shared, and summary.json and local.json,
-//! which stay.
+//! What an agent leaves behind: model.json and trace.csv, which may be shared, and summary.json and
+//! local.json, which stay.
 
 use crate::args::AgentArgs;
 use crate::files::model;
 use crate::network_file::NetworkFile;
-use crate::summarise::{About, privacy_entry};
+use crate::summarise::{EntryFacts, privacy_entry};
 use dzoa::baselines::Needs;
 use dzoa::plan::Plan;
 use dzoa::prelude::*;
@@ -91,7 +91,7 @@ impl Results<'_> {
         let finished = *end == End::Agent(Status::Finished);
         let measured = || plan.measured_noise(k, agent, self.streams);
         let noise = finished.then(measured).flatten();
-        let about = About {
+        let about = EntryFacts {
             plan,
             k,
             noise: noise.as_ref(),

@@ -11,7 +11,7 @@ use dzoa_table::{Error, Result, shown};
 use std::path::{Path, PathBuf};
 
 /// Whose state it is.
-pub struct About<'a> {
+pub struct StateOwner<'a> {
     pub config: &'a Config,
     /// Digest of the network file.
     pub network: [u8; 32],
@@ -26,7 +26,7 @@ pub struct State {
 
 impl State {
     /// Opens both, and refuses those of something else.
-    pub fn open(args: &AgentArgs, about: &About<'_>, fresh: &Streams) -> Result<Self> {
+    pub fn open(args: &AgentArgs, about: &StateOwner<'_>, fresh: &Streams) -> Result<Self> {
         let dir = &args.state;
         std::fs::create_dir_all(dir).map_err(|error| {
             Error::input(format!("--state {}: cannot be made: {error}", dir.display()))
@@ -78,12 +78,12 @@ fn rows(streams: &Streams, samples: &Samples) -> String {
 /// Begins the run in its ledger, if that lasts. Returns what its owner should know about the rows.
 pub fn begin(
     args: &AgentArgs,
-    about: &About<'_>,
+    about: &StateOwner<'_>,
     ledger: &mut LedgerFile,
     plan: &Plan,
     run: RunId,
 ) -> Result<Option<String>> {
-    let About { config, samples, .. } = *about;
+    let StateOwner { config, samples, .. } = *about;
     let planned = plan.claimed().budget();
     if planned.is_some() && !args.spend_what_is_left {
         let done = ledger.ledger.last_round(run) as usize;
@@ -106,7 +106,10 @@ fn open_ledger(args: &AgentArgs, config: &Config, begun: bool) -> Result<LedgerF
             "--ledger is missing: the mechanism {} charges a ledger, which outlives this run",
             shown(config.spec.mechanism.name())
         ))
-        .hint("give --ledger FILE or --dataset NAME; --new-ledger begins one for rows about which nothing was ever released"));
+        .hint(
+            "give --ledger FILE or --dataset NAME; --new-ledger begins one for rows about which \
+        nothing was ever released",
+        ));
     }
     let path = ledger_path(args, config)?;
     let make = (args.new_ledger || !named) && !begun;

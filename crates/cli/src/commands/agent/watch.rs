@@ -249,12 +249,12 @@ impl Watch {
 }
 
 /// A link that writes down every frame before it is sent, for tests; without a file, just the link.
-pub struct Recorded<'a> {
+pub struct AgentRecorded<'a> {
     link: &'a mut dyn Transport,
     file: Option<File>,
 }
 
-impl<'a> Recorded<'a> {
+impl<'a> AgentRecorded<'a> {
     /// Appends to the file.
     pub fn new(link: &'a mut dyn Transport, path: Option<&Path>) -> Result<Self> {
         let open = |path: &Path| {
@@ -266,7 +266,7 @@ impl<'a> Recorded<'a> {
     }
 }
 
-impl Transport for Recorded<'_> {
+impl Transport for AgentRecorded<'_> {
     fn send(&mut self, to: usize, frame: Vec<u8>) -> std::result::Result<(), TransportError> {
         if let Some(file) = &mut self.file {
             let hex: String = frame.iter().map(|byte| format!("{byte:02x}")).collect();

@@ -21,7 +21,7 @@ use faer::{Mat, Side};
 /// A release of `scalar` before it is made: what it would be without noise, and how the noise
 /// spreads.
 #[derive(Clone, Debug)]
-pub struct Prediction {
+pub struct ScalarPrediction {
     /// The point before the last penalty step, without noise.
     center: Vec<f64>,
     /// Its covariance for noise of standard deviation 1 in every mean, row by row.
@@ -39,14 +39,14 @@ impl Scalar {
         start: &[f64],
         context: &RoundContext<'_>,
         work: &mut Workspace,
-    ) -> Prediction {
+    ) -> ScalarPrediction {
         let (inner, features) = (self.inner, start.len());
         let averaged = inner.inner_average && inner.inner_steps > 1;
         let draw = context.directions(Purpose::Directions, context.round);
         work.directions.resize(features, inner.directions);
         work.quotients.resize(inner.directions, 0.0);
         let (mut b, mut sum) = (start.to_vec(), vec![0.0; features]);
-        let mut found = Prediction {
+        let mut found = ScalarPrediction {
             center: Vec::new(),
             covariance: vec![0.0; features * features],
             penalty: None,
@@ -77,7 +77,7 @@ impl Scalar {
     }
 }
 
-impl Prediction {
+impl ScalarPrediction {
     /// `covariance <- shrink (covariance + variance V V')`, and nothing for coordinates that are
     /// held.
     fn add_query(&mut self, directions: &Directions, variance: f64, shrink: f64, held: &[bool]) {
@@ -97,7 +97,7 @@ impl Prediction {
     /// logarithm, with noise of this standard deviation in every mean.
     pub fn log_likelihood_ratio(
         &self,
-        other: &Prediction,
+        other: &ScalarPrediction,
         release: &[f64],
         lagrangian: &Lagrangian<'_>,
         sigma: f64,

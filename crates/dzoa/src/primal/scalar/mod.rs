@@ -11,7 +11,7 @@
 
 mod evidence;
 
-pub use evidence::Prediction;
+pub use evidence::ScalarPrediction;
 
 use crate::primal::two_point::{InnerQuery, InnerStep};
 use crate::primal::{

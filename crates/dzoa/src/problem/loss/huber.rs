@@ -1,8 +1,8 @@
 use super::{Epigraph, Line, Loss, LossEntry};
-use crate::registry::{Parameter, Range};
+use crate::registry::{NumberRange, Parameter};
 use std::sync::Arc;
 
-const DELTA: Parameter = Parameter::new("huber_delta", Range::Positive, 1.0);
+const DELTA: Parameter = Parameter::new("huber_delta", NumberRange::Positive, 1.0);
 
 /// In the registry.
 pub(super) const ENTRY: LossEntry = LossEntry {

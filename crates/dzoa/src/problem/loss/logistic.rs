@@ -144,9 +144,9 @@ impl<const N: usize> Slopes<N> {
             let square: f64 = taylor.iter().zip(taylor.iter().rev()).map(|(a, b)| a * b).sum();
             taylor.push((square - taylor[k]) / (k + 1) as f64);
         }
-        // From the highest power down: subtract t_n reach^n/2^(n-1) T_n(shift/reach). Its first term
-        // is t_n shift^n, so that this power vanishes, and the polynomial moves by no more than the
-        // size of what is subtracted.
+        // From the highest power down: subtract t_n reach^n/2^(n-1) T_n(shift/reach). Its first
+        // term is t_n shift^n, so that this power vanishes, and the polynomial moves by no more
+        // than the size of what is subtracted.
         for n in (N..taylor.len()).rev() {
             let mut factor = taylor[n];
             for j in 0..n / 2 {

@@ -1,9 +1,9 @@
 //! Losses `loss(z, y)` of a prediction `z = x'b` and a target `y`.
 //!
-//! To add a loss, write one file like `absolute.rs` that implements [`Loss`] and has an `ENTRY`, and
-//! add that to [`LOSSES`]. Config, `model.json`, prediction, Python, errors and the tests of
-//! `tests/properties.rs` read that table. A loss from outside needs no change here: it is a row more
-//! of a [`Registry`](crate::registry::Registry), and a [`crate::problem::Problem`] takes any
+//! To add a loss, write one file like `absolute.rs` that implements [`Loss`] and has an `ENTRY`,
+//! and add that to [`LOSSES`]. Config, `model.json`, prediction, Python, errors and the tests of
+//! `tests/properties.rs` read that table. A loss from outside needs no change here: it is a row
+//! more of a [`Registry`](crate::registry::Registry), and a [`crate::problem::Problem`] takes any
 //! `Arc<dyn Loss>`.
 
 mod absolute;
@@ -119,8 +119,9 @@ pub trait Loss: Send + Sync + fmt::Debug {
         None
     }
 
-    /// What the curvature of the loss is taken for where it is smoothed over this width, by the rule
-    /// that chooses steps: c3, or for a loss with kinks the steepest change of slope over the width.
+    /// What the curvature of the loss is taken for where it is smoothed over this width, by the
+    /// rule that chooses steps: c3, or for a loss with kinks the steepest change of slope over the
+    /// width.
     fn smoothed_curvature(&self, width: f64) -> f64 {
         let kink = || 1.0_f64.max(self.lipschitz().unwrap_or(1.0) / width);
         self.smoothness().unwrap_or_else(kink)
@@ -144,8 +145,8 @@ pub trait Loss: Send + Sync + fmt::Debug {
     /// The dual step of the exact solver: the slope at `prox_{kappa loss}(w)`, for `kappa > 0`.
     fn dual_prox(&self, w: f64, kappa: f64, y: f64) -> f64;
 
-    /// [`dual_prox`](Self::dual_prox) at `w = z + kappa a`, with the slope `a` of the last step: where
-    /// little has changed since, it is near, and a loss that has to search can start there.
+    /// [`dual_prox`](Self::dual_prox) at `w = z + kappa a`, with the slope `a` of the last step:
+    /// where little has changed since, it is near, and a loss that has to search can start there.
     fn next_dual(&self, z: f64, a: f64, kappa: f64, y: f64) -> f64 {
         self.dual_prox(z + kappa * a, kappa, y)
     }

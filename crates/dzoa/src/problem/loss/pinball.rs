@@ -1,8 +1,8 @@
 use super::{Epigraph, Line, Loss, LossEntry, absolute_difference};
-use crate::registry::{Parameter, Range};
+use crate::registry::{NumberRange, Parameter};
 use std::sync::Arc;
 
-const QUANTILE: Parameter = Parameter::new("quantile", Range::Fraction, 0.5);
+const QUANTILE: Parameter = Parameter::new("quantile", NumberRange::Fraction, 0.5);
 
 /// In the registry.
 pub(super) const ENTRY: LossEntry = LossEntry {
