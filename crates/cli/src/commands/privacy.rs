@@ -85,7 +85,12 @@ fn epsilon(args: &EpsilonArgs) -> Result<()> {
     })?;
     show(
         args.json,
-        &json!({ "epsilon": epsilon, "delta": args.delta, "alpha0_times_R": step, "claim": "nominal" }),
+        &json!({
+            "epsilon": epsilon,
+            "delta": args.delta,
+            "alpha0_times_R": step,
+            "claim": "nominal",
+        }),
         &[("epsilon of one round", format!("{epsilon:.6}")), ("claim", NOMINAL.into())],
     )
 }
