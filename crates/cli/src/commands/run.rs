@@ -56,7 +56,9 @@ pub fn run(args: &RunArgs) -> Result<()> {
             .map(|(trial, ledgers)| {
                 let streams = streams.trial(trial as u64);
                 let books = Books::of(ledgers);
-                Trial::run(&stage, books, &streams, trial, |fleet, watch| Ok(fleet.run(watch)))
+                Trial::run(&stage, books, &streams, trial, |simulation, watch| {
+                    Ok(simulation.run(watch))
+                })
             })
             .collect::<Result<_>>()
     })?;

@@ -143,11 +143,11 @@ fn replayed(
         spent.push(ledger_file::read(&dir.join(ledger_name(seeded)))?);
     }
     let books = Books { spent, files: Vec::new() };
-    let mut trial = Trial::run(stage, books, streams, 0, |fleet, watch| {
-        for (agent, key) in fleet.agents_mut().iter_mut().zip(keys) {
+    let mut trial = Trial::run(stage, books, streams, 0, |simulation, watch| {
+        for (agent, key) in simulation.agents_mut().iter_mut().zip(keys) {
             agent.stand_in_for(Streams::from_key(key, seeded));
         }
-        replay(fleet, pasts, watch).map_err(|error| {
+        replay(simulation, pasts, watch).map_err(|error| {
             Error::run(format!("the journals cannot be replayed: {error}"))
                 .hint(format!("every agent's own results are in {}", out.join("agents").display()))
         })
