@@ -90,7 +90,7 @@ fn no_box_is_asked_before_a_run_with_a_claim() {
         assert_eq!(agent.samples, SAMPLES);
         assert!((agent.sensitivity.unwrap() / sensitivity - 1.0).abs() < 1e-12);
         let total = agent.epsilon_total.unwrap();
-        assert!(total <= EPSILON && total >= 0.99 * EPSILON, "{total}");
+        assert!((0.99 * EPSILON..=EPSILON).contains(&total), "{total}");
     }
     let mut nominal = bowls(3);
     nominal.samples = Some(vec![10, 20, 30]);

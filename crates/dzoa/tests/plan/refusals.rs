@@ -16,7 +16,7 @@ fn refusal(spec: &RunSpec, problem: Problem) -> Refused {
     no_plan(Plan::new(spec, &Data::Rows(problem), &path()))
 }
 
-/// Why there is no plan. A plan prints all its rows: whoever fails here should not have to read them.
+/// Why there is no plan. `unwrap_err` would print the plan, and with it every row.
 pub fn no_plan(planned: Result<Plan, Refused>) -> Refused {
     match planned {
         Err(refused) => refused,
