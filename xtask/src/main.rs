@@ -2,6 +2,7 @@
 
 mod browser;
 mod comparison;
+mod examples;
 mod house;
 mod package;
 mod vendor;
@@ -13,8 +14,8 @@ use std::time::Instant;
 const USAGE: &str = "usage: cargo xtask COMMAND
 
   test      format check, clippy, the rules of the sources, all tests, the accountants against
-            other libraries, the timing against numpy, and the Python package with its tests and
-            tutorial; installs what it needs
+            other libraries, the timing against numpy, the Python package with its tests, and all
+            examples; installs what it needs
   house     the rules of the sources: no module cycles, no long functions, a thin program
   wheel     make a wheel of the Python package, in target/wheels
   figures   draw the pictures of the documentation anew
@@ -148,6 +149,7 @@ fn test() -> Outcome {
         "tests",
         cargo().env("PROPTEST_RNG_SEED", "20261115").args(["test", "--release", "--workspace"]),
     )?;
+    examples::rust()?;
     // Each instruction set that is not the best of this machine; one that it lacks becomes the next
     // plainer one.
     for level in ["portable", "avx2"] {

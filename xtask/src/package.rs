@@ -1,6 +1,6 @@
 //! The Python package: its wheel and its tests.
 
-use crate::{Outcome, output, python, root, step};
+use crate::{Outcome, examples, output, python, root, step};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -21,7 +21,7 @@ pub fn wheel() -> Result<PathBuf, String> {
         .ok_or_else(|| format!("maturin left no wheel in {}", wheels.display()))
 }
 
-/// Installs the wheel, then runs pytest (scikit-learn's checks among it) and the tutorial.
+/// Installs the wheel, then runs pytest (scikit-learn's checks among it) and the examples.
 pub fn test() -> Outcome {
     let wheel = wheel()?;
     let python = environment()?;
@@ -30,9 +30,7 @@ pub fn test() -> Outcome {
     pytest.current_dir(root()).env("DZOA_PROGRAM", root().join("target/release/dzoa"));
     pytest.args(["-m", "pytest", "-q", "-p", "no:cacheprovider", "python/tests"]);
     step("pytest", &mut pytest)?;
-    let mut tutorial = Command::new(&python);
-    tutorial.current_dir(root()).arg("examples/python/tutorial.py");
-    step("tutorial", &mut tutorial)
+    examples::python(&python)
 }
 
 /// The tables of docs/black-box.md, beside nevergrad.
