@@ -23,6 +23,14 @@ pub fn refused(refused: Refused) -> Error {
             .hint("try the program by hand: docs/black-box.md shows what it is sent"),
         Refused::PerAgent { .. } => Error::input(refused.to_string())
             .hint("give one number for all agents, or one for each"),
+        Refused::NotPositive { .. } => {
+            Error::input(refused.to_string()).hint("leave it out: a public rule chooses")
+        }
+        Refused::NoLoop { .. } => Error::input(refused.to_string())
+            .hint("set privacy.mechanism = \"output\" or \"none\", or algorithm.name = \"d-zoa\""),
+        Refused::OnlyTogether(_) => {
+            Error::input(refused.to_string()).hint("`dzoa run` simulates it")
+        }
         Refused::NoOptimum => Error::input(refused.to_string()).hint("give a public bound, or 0"),
         Refused::Build(_) | Refused::Empty { .. } => {
             Error::input(refused.to_string()).hint("every agent needs rows and a neighbourhood")

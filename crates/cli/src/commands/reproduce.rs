@@ -44,6 +44,8 @@ mod tests {
             let instances = Instances::prepare(&config.instances(&rows), &streams).unwrap();
             let (run, figure) = (instances.problem(&streams), PaperProblem::draw(&streams));
             assert_eq!(format!("{run:?}"), format!("{figure:?}"));
+            // A problem does not print its rows.
+            assert!(run.agents == figure.agents);
             let edges = |graph: &dzoa::network::Graph| graph.edges().collect::<Vec<_>>();
             assert_eq!(edges(&instances.graph), edges(&PaperProblem::graph().unwrap()));
         }

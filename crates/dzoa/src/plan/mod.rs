@@ -146,6 +146,25 @@ pub enum Refused {
     /// An algorithm that works on rows was asked to work on black boxes.
     #[error("{0} needs rows, and these are functions that only give values")]
     NeedsRows(&'static str),
+    /// A mechanism that protects an inner loop was asked of an algorithm that has none.
+    #[error("{algorithm} has no {needs}")]
+    NoLoop {
+        /// The algorithm.
+        algorithm: &'static str,
+        /// What the mechanism needs of a loop.
+        needs: &'static str,
+    },
+    /// An algorithm of which no agent can run by itself.
+    #[error("{0} runs with all agents in one process only")]
+    OnlyTogether(&'static str),
+    /// A number that nothing can be planned with.
+    #[error("`{key}` is {value}, and must be a finite number above 0")]
+    NotPositive {
+        /// The key.
+        key: &'static str,
+        /// Its value.
+        value: f64,
+    },
     /// Black boxes whose curvature was not measured, and no step was given.
     #[error("no step was given, and the curvature was not measured")]
     Unmeasured,

@@ -14,7 +14,7 @@ use crate::agent::{Agent, Average, Setup, Terms};
 use crate::baselines::{Baseline, Making, Needs};
 use crate::network::Graph;
 use crate::primal::{RoundContext, ZerothOrder, measure_noise};
-use crate::problem::{Problem, PublicProblem};
+use crate::problem::{Objective, Problem, PublicProblem};
 use crate::run::{BuildError, Lockstep, Releases, Simulation, agents_of, check};
 use crate::streams::Streams;
 use dzoa_privacy::{Digest, EarlierRuns, Event, Facts, Ledger, RunId, Statement};
@@ -115,6 +115,9 @@ impl Plan {
     /// Plans for agent k alone. Its place in the data holds its rows; the others' are never
     /// queried.
     pub fn of_one(spec: &RunSpec, data: &Data, graph: &Graph, k: usize) -> Result<Self, Refused> {
+        if let Some(entry) = spec.algorithm.entry() {
+            return Err(Refused::OnlyTogether(entry.name));
+        }
         let mut plan = Self::common(spec, data, graph)?;
         let (samples, neighbourhood) = (data.samples(k), graph.neighbourhood(k, spec.self_loop));
         if neighbourhood == 0 || samples == 0 {
@@ -132,20 +135,13 @@ impl Plan {
         if agents != graph.len() {
             return Err(BuildError::Count { data: agents, graph: graph.len() }.into());
         }
-        per_agent("algorithm.lipschitz", Some(&spec.lipschitz), agents)?;
-        per_agent("algorithm.step", spec.step.clone().given().as_ref(), agents)?;
-        if let Some((key, got)) = spec.mechanism.numbers_per_agent()
-            && got != agents
-        {
-            return Err(Refused::PerAgent { key, got, agents });
-        }
-        if let Data::Boxes(Boxes { samples: Some(samples), .. }) = data
-            && samples.len() != agents
-        {
-            return Err(Refused::Samples { got: samples.len(), agents });
+        check_per_agent(spec, agents)?;
+        if let Data::Boxes(boxes) = data {
+            check_boxes(boxes, graph)?;
         }
         spec.mechanism.accepts(data.kind())?;
         check_directions(spec)?;
+        check_loop(spec)?;
         if !spec.algorithm.is_zeroth_order() && matches!(data, Data::Boxes(_)) {
             return Err(Refused::NeedsRows(spec.algorithm.name()));
         }
@@ -157,6 +153,8 @@ impl Plan {
             self_loop: spec.self_loop,
             warm_start: spec.warm_start.or(choice.warm_start),
         };
+        check_positive("algorithm.rho", admm.rho)?;
+        check_positive("algorithm.rounds", admm.rounds as f64)?;
         let average = match spec.reported.or(choice.reported) {
             Reported::Last => Average::None,
             Reported::LastHalf => Average::LastHalf,
@@ -168,8 +166,14 @@ impl Plan {
             }
             _ => None,
         });
+        let inner = spec.algorithm.is_zeroth_order().then(|| loop_shape(spec, &choice));
+        if let Some(inner) = &inner {
+            check_positive("algorithm.inner_steps", inner.inner_steps as f64)?;
+            check_positive("algorithm.directions", inner.directions as f64)?;
+            check_positive("algorithm.smoothing", inner.smoothing)?;
+        }
         Ok(Self {
-            inner: spec.algorithm.is_zeroth_order().then(|| loop_shape(spec, &choice)),
+            inner,
             spec: spec.clone(),
             data: data.clone(),
             public: data.problem().map(Problem::public),
@@ -537,6 +541,55 @@ fn loop_shape(spec: &RunSpec, choice: &Choice) -> ZerothOrder {
         smoothing: spec.smoothing.or(choice.inner.smoothing),
         inner_average: spec.inner_average,
         ..ZerothOrder::default()
+    }
+}
+
+/// Refuses arrays with another number of entries than there are agents.
+fn check_per_agent(spec: &RunSpec, agents: usize) -> Result<(), Refused> {
+    per_agent("algorithm.lipschitz", Some(&spec.lipschitz), agents)?;
+    per_agent("algorithm.step", spec.step.clone().given().as_ref(), agents)?;
+    match spec.mechanism.numbers_per_agent() {
+        Some((key, got)) if got != agents => Err(Refused::PerAgent { key, got, agents }),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses boxes of different dimensions, and counts of samples that are not one for each.
+fn check_boxes(boxes: &Boxes, graph: &Graph) -> Result<(), Refused> {
+    let agents = boxes.boxes.len();
+    if let Some(samples) = &boxes.samples
+        && samples.len() != agents
+    {
+        return Err(Refused::Samples { got: samples.len(), agents });
+    }
+    let expected = boxes.boxes.first().map_or(0, |known| known.dim());
+    let odd = boxes.boxes.iter().zip(graph.names()).find(|(known, _)| known.dim() != expected);
+    match odd {
+        Some((known, name)) => {
+            let (name, got) = (name.clone(), known.dim());
+            Err(BuildError::Columns { name, got, expected }.into())
+        }
+        None => Ok(()),
+    }
+}
+
+/// Refuses an algorithm without an inner loop where the mechanism is about one. Some other
+/// algorithms know the paper's nominal noise by themselves.
+fn check_loop(spec: &RunSpec) -> Result<(), Refused> {
+    let nominal = matches!(spec.mechanism.claimed(), Claimed::Nominal { .. });
+    let known = spec.algorithm.entry().is_some_and(|entry| entry.nominal && nominal);
+    match spec.mechanism.needs_of_loop() {
+        Some(needs) if !spec.algorithm.is_zeroth_order() && !known => {
+            Err(Refused::NoLoop { algorithm: spec.algorithm.name(), needs })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_positive(key: &'static str, value: f64) -> Result<(), Refused> {
+    match value > 0.0 && value.is_finite() {
+        true => Ok(()),
+        false => Err(Refused::NotPositive { key, value }),
     }
 }
 

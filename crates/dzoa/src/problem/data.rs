@@ -4,6 +4,7 @@ use super::data_error::DataError;
 use super::sparse::{LineTable, Sharing, Sparse};
 use crate::kernels::{dot_lines, vectorized};
 use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul};
+use std::fmt;
 
 /// A matrix of rows: dense (row-major) or compressed sparse rows. Nothing outside this file needs
 /// to know which.
@@ -11,7 +12,7 @@ use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul};
 /// Rows carry the bound on their norms that holds for *every* data set that could stand here: a
 /// sensitivity may rest on it, and only on it. Looking at the rows that are here would say
 /// something about them.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Rows {
     count: usize,
     width: usize,
@@ -20,7 +21,7 @@ pub struct Rows {
     storage: Storage,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 enum Storage {
     Dense(Vec<f64>),
     Sparse(Sparse),
@@ -32,6 +33,19 @@ pub struct Prepared<'a> {
     point: &'a [f64],
     block: &'a [f64],
     table: &'a LineTable,
+}
+
+/// Sizes only: whatever prints a plan or a problem shows nobody's rows.
+impl fmt::Debug for Rows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Rows({} rows of {} columns, hidden)", self.count, self.width)
+    }
+}
+
+impl fmt::Debug for Samples {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Samples({} rows of {} columns, hidden)", self.rows.count, self.rows.width)
+    }
 }
 
 impl Rows {
@@ -314,7 +328,7 @@ impl Rows {
 }
 
 /// One agent's private data set `D_k = (X_k, y_k)`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 #[doc(alias = "D_k")]
 pub struct Samples {
     /// `X_k`.

@@ -258,3 +258,52 @@ fn an_assumption_that_the_problem_breaks_is_named() {
     let open = spec("dp-gd", Mechanism::none());
     Plan::new(&open, &Data::Rows(squared()), &path()).unwrap();
 }
+
+#[test]
+fn numbers_that_nothing_can_be_planned_with_are_refused_by_name() {
+    let plain = || spec("d-zoa", Mechanism::none());
+    let cases = [
+        ("algorithm.rho", RunSpec { rho: Auto::Given(0.0), ..plain() }),
+        ("algorithm.rho", RunSpec { rho: Auto::Given(f64::NAN), ..plain() }),
+        ("algorithm.rounds", RunSpec { rounds: Auto::Given(0), ..plain() }),
+        ("algorithm.inner_steps", RunSpec { inner_steps: Auto::Given(0), ..plain() }),
+        ("algorithm.directions", RunSpec { directions: Auto::Given(0), ..plain() }),
+        ("algorithm.smoothing", RunSpec { smoothing: Auto::Given(-1.0), ..plain() }),
+    ];
+    for (expected, spec) in cases {
+        let refused = refusal(&spec, smooth());
+        assert!(matches!(refused, Refused::NotPositive { key, .. } if key == expected));
+    }
+}
+
+#[test]
+fn a_mechanism_of_an_inner_loop_is_refused_to_algorithms_without_one() {
+    for mechanism in [exact("scalar", EPSILON), intrinsic()] {
+        let refused = refusal(&spec("admm", mechanism), smooth());
+        assert!(matches!(refused, Refused::NoLoop { algorithm: "admm", .. }), "{refused}");
+    }
+    let refused = refusal(&spec("dp-gd", exact("scalar", EPSILON)), smooth());
+    assert!(matches!(refused, Refused::NoLoop { algorithm: "dp-gd", .. }), "{refused}");
+}
+
+#[test]
+fn one_agent_of_an_algorithm_that_runs_together_is_refused() {
+    let data = Data::Rows(smooth());
+    let refused =
+        no_plan(Plan::of_one(&spec("dp-gd", exact("output", EPSILON)), &data, &path(), 0));
+    assert_eq!(refused, Refused::OnlyTogether("dp-gd"));
+}
+
+#[test]
+fn a_plan_prints_nobodys_rows() {
+    let (problem, graph) = (smooth(), path());
+    let plan = Plan::new(&spec("d-zoa", Mechanism::none()), &Data::Rows(problem.clone()), &graph);
+    let text = format!("{plan:?}");
+    assert!(text.contains("hidden"));
+    for target in &problem.agents[0].targets {
+        assert!(!text.contains(&format!("targets: [{target}")), "{text}");
+    }
+    let mut cells = Vec::new();
+    problem.agents[0].rows.visit(0, |_, value| cells.push(value));
+    assert!(cells.iter().all(|cell| !text.contains(&cell.to_string())), "{text}");
+}
