@@ -2,15 +2,14 @@
 
 use crate::chart::{BLUE, RED};
 use crate::summary::Summary;
+use dzoa::run::evaluate::deviation;
 use kuva::prelude::*;
 
 /// The scores of an attack under the two data sets, and the threshold between them.
 pub fn scores_svg(scores: &[Vec<f64>; 2], threshold: f64, verdict: &str) -> String {
     // In standard deviations under D, from its mean: numbers that a reader knows.
-    let n = scores[0].len().max(1) as f64;
-    let mean = scores[0].iter().sum::<f64>() / n;
-    let variance = scores[0].iter().map(|score| (score - mean).powi(2)).sum::<f64>() / n;
-    let unit = if variance > 0.0 { variance.sqrt() } else { 1.0 };
+    let (mean, deviation) = deviation(&scores[0]);
+    let unit = if deviation > 0.0 { deviation } else { 1.0 };
     let scores = scores
         .each_ref()
         .map(|scores| scores.iter().map(|score| (score - mean) / unit).collect::<Vec<f64>>());

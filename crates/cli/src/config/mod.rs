@@ -43,7 +43,7 @@ pub struct Config {
 #[derive(Debug)]
 pub enum DataSpec {
     /// A loss over rows.
-    Rows(RowsSpec),
+    Rows(Box<RowsSpec>),
     /// `loss = "external"`: a program per agent.
     Programs(Programs),
 }
@@ -65,7 +65,7 @@ impl Config {
             let (config, programs) = Self::read(&node, &base, Programs::read)?;
             return Ok((config, DataSpec::Programs(programs)));
         }
-        Self::of_rows(&node, &base).map(|(config, rows)| (config, DataSpec::Rows(rows)))
+        Self::of_rows(&node, &base).map(|(config, rows)| (config, DataSpec::Rows(rows.into())))
     }
 
     /// Reads a config of rows, for what programs cannot do.

@@ -1,6 +1,7 @@
 //! Means of releases: what may be sent without a charge.
 
 use super::link::Received;
+use crate::network::gossip;
 use dzoa_privacy::Release;
 use dzoa_privacy::ball::project;
 use std::sync::Arc;
@@ -21,15 +22,10 @@ impl Averaged {
         &self.0
     }
 
-    /// This mean mixed with those of the neighbours. The weights are public and at most 1 together;
-    /// what is left of 1 stays with our own.
+    /// This mean mixed with those of the neighbours, by public weights.
     pub(super) fn mixed(&self, weights: &[f64], received: &[Received]) -> Self {
-        let kept = 1.0 - weights.iter().sum::<f64>();
-        let mix = |p: usize| {
-            let theirs = weights.iter().zip(received);
-            kept * self.0[p] + theirs.map(|(w, x)| w * x.values()[p]).sum::<f64>()
-        };
-        Self((0..self.0.len()).map(mix).collect())
+        let theirs: Vec<&[f64]> = received.iter().map(|received| &**received.values()).collect();
+        Self(gossip::mixed(&self.0, weights, &theirs, gossip::Order::NeighboursFirst).into())
     }
 
     /// This mean inside a ball. A mean of vectors in the ball lies in it, but for rounding.
@@ -38,28 +34,23 @@ impl Averaged {
     }
 }
 
-/// The sum of an agent's later releases.
+/// The mean of an agent's later releases.
 #[derive(Clone, Debug)]
-pub(super) struct ReleaseSum {
-    sum: Vec<f64>,
-    count: u64,
-}
+pub(super) struct ReleaseMean(gossip::RunningMean);
 
-impl ReleaseSum {
+impl ReleaseMean {
     /// Of no release.
-    pub(super) fn zero(dim: usize) -> Self {
-        Self { sum: vec![0.0; dim], count: 0 }
+    pub(super) fn new(dim: usize) -> Self {
+        Self(gossip::RunningMean::new(dim))
     }
 
     /// One release more.
     pub(super) fn add(&mut self, release: &Release) {
-        self.sum.iter_mut().zip(&release[..]).for_each(|(sum, beta)| *sum += beta);
-        self.count += 1;
+        self.0.add(release);
     }
 
     /// `None` of no release.
     pub(super) fn mean(&self) -> Option<Averaged> {
-        let mean = || self.sum.iter().map(|sum| sum / self.count as f64).collect();
-        (self.count > 0).then(|| Averaged(mean()))
+        self.0.mean().map(|mean| Averaged(mean.into()))
     }
 }

@@ -22,7 +22,7 @@ use crate::primal::{InnerFailure, PrimalStep, RoundContext, Workspace};
 use crate::problem::LocalObjective;
 use crate::status::Status;
 use crate::streams::Streams;
-use averaged::ReleaseSum;
+use averaged::ReleaseMean;
 use dzoa_privacy::ball::norm;
 use dzoa_privacy::packed::pack;
 use dzoa_privacy::{Charge, Digest, Event, Ledger, Query, Receipt, Refused, Release};
@@ -98,7 +98,7 @@ pub struct Agent {
     replan: Option<Replan>,
     outbox: VecDeque<Output>,
     /// The releases of the second half of the rounds.
-    late: ReleaseSum,
+    late: ReleaseMean,
     /// The average in progress, once the last round is done.
     gossip: Option<Averaged>,
     sent: u64,
@@ -130,7 +130,7 @@ impl Agent {
             moved_inside: 0,
             replan: None,
             outbox: VecDeque::new(),
-            late: ReleaseSum::zero(dim),
+            late: ReleaseMean::new(dim),
             gossip: None,
             sent: 0,
             counters: Counters::default(),
@@ -369,19 +369,7 @@ impl Agent {
     }
 
     fn fail(&mut self, failure: InnerFailure) {
-        let (agent, round) = (self.setup.name.clone(), self.round);
-        self.finish(match failure {
-            InnerFailure::NonFinite { step } => Status::NonFinite { agent, round, step },
-            InnerFailure::Objective { step, failure } => {
-                Status::ObjectiveFailed { agent, round, step, failure }
-            }
-            InnerFailure::NotCertified { distance } => {
-                Status::NotCertified { agent, round, distance }
-            }
-            InnerFailure::WrongEvent(error) => {
-                Status::BudgetExhausted { agent, rounds: round - 1, reason: error.to_string() }
-            }
-        });
+        self.finish(failure.status(&self.setup.name, self.round));
     }
 
     fn finish(&mut self, status: Status) {

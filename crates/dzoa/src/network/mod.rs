@@ -1,5 +1,6 @@
 //! The network: who talks to whom.
 
+pub(crate) mod gossip;
 mod graph;
 mod topology;
 

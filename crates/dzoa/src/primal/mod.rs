@@ -14,6 +14,7 @@ pub use scalar::{Scalar, ScalarPrediction};
 pub use two_point::{Descent, Workspace, ZerothOrder, gradient, measure_noise};
 
 use crate::problem::{Directions, Failure};
+use crate::status::Status;
 use crate::streams::{Purpose, Streams};
 use dzoa_privacy::{Private, Receipt, Release, WrongEvent};
 
@@ -85,6 +86,23 @@ pub enum InnerFailure {
     },
     /// The step does not release in the way that was charged.
     WrongEvent(WrongEvent),
+}
+
+impl InnerFailure {
+    /// How it ends the run, at this agent in this round.
+    pub fn status(self, agent: &str, round: u64) -> Status {
+        let agent = agent.to_string();
+        match self {
+            Self::NonFinite { step } => Status::NonFinite { agent, round, step },
+            Self::Objective { step, failure } => {
+                Status::ObjectiveFailed { agent, round, step, failure }
+            }
+            Self::NotCertified { distance } => Status::NotCertified { agent, round, distance },
+            Self::WrongEvent(error) => {
+                Status::BudgetExhausted { agent, rounds: round - 1, reason: error.to_string() }
+            }
+        }
+    }
 }
 
 impl From<WrongEvent> for InnerFailure {

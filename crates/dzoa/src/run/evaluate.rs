@@ -65,12 +65,20 @@ pub fn accuracy(problem: &Problem, b: &[f64]) -> Option<f64> {
     if problem.loss.targets() != Targets::Signs {
         return None;
     }
+    let rows = problem.agents.iter().flat_map(|samples| {
+        let seen = (0..samples.count()).filter(|&i| samples.rows.norm_squared(i) > 0.0);
+        seen.map(|i| (samples.rows.dot(i, b), samples.targets[i]))
+    });
+    share_right(rows)
+}
+
+/// The share of scores with the sign of their target; a score of zero predicts -1. `None` of no
+/// score.
+fn share_right(scored: impl IntoIterator<Item = (f64, f64)>) -> Option<f64> {
     let (mut right, mut rows) = (0, 0);
-    for samples in &problem.agents {
-        for i in (0..samples.count()).filter(|&i| samples.rows.norm_squared(i) > 0.0) {
-            rows += 1;
-            right += usize::from((samples.rows.dot(i, b) > 0.0) == (samples.targets[i] > 0.0));
-        }
+    for (score, target) in scored {
+        rows += 1;
+        right += usize::from((score > 0.0) == (target > 0.0));
     }
     (rows > 0).then(|| right as f64 / rows as f64)
 }
@@ -127,10 +135,7 @@ impl Fit {
         let pairs = || scores.iter().zip(targets);
         let average = pairs().map(|(z, y)| loss.value(*z, *y)).sum::<f64>() / rows;
         let (accuracy, r2) = match loss.targets() {
-            Targets::Signs => {
-                let right = |(z, y): &(&f64, &f64)| (**z > 0.0) == (**y > 0.0);
-                (Some(pairs().filter(right).count() as f64 / rows), None)
-            }
+            Targets::Signs => (share_right(pairs().map(|(z, y)| (*z, *y))), None),
             Targets::Real => {
                 let centre = targets.iter().sum::<f64>() / rows;
                 let total: f64 = targets.iter().map(|y| (y - centre).powi(2)).sum();
@@ -150,6 +155,14 @@ pub fn mean(vectors: &[Vec<f64>]) -> Vec<f64> {
     }
     sum.iter_mut().for_each(|sum| *sum /= vectors.len() as f64);
     sum
+}
+
+/// The mean of a sample and its standard deviation; both zero of nothing.
+pub fn deviation(values: &[f64]) -> (f64, f64) {
+    let n = values.len().max(1) as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / n;
+    (mean, variance.sqrt())
 }
 
 /// The largest distance of a vector from the mean of all.

@@ -5,7 +5,7 @@ use crate::agent::Average;
 use crate::baselines::{Baseline, Needs, Part, Party};
 use crate::kernels::program;
 use crate::network::Graph;
-use crate::primal::InnerFailure;
+use crate::network::gossip::{Order, RunningMean, mixed};
 use crate::problem::Problem;
 use crate::status::Status;
 use crate::streams::Streams;
@@ -25,8 +25,8 @@ pub struct Lockstep {
     /// Digest of everything that goes into the next round, per agent.
     inputs: Vec<Digest>,
     released: Vec<Arc<[f64]>>,
-    /// Sum of the estimates of the second half of the rounds, and how many there are.
-    late: (Vec<Vec<f64>>, u64),
+    /// Mean of the estimates of the second half of the rounds, per agent.
+    late: Vec<RunningMean>,
     /// What is reported once the final averaging is done.
     averaged: Option<Vec<Vec<f64>>>,
     average: Average,
@@ -56,7 +56,7 @@ impl Lockstep {
             queries: vec![0; agents],
             inputs: (0..agents).map(|k| problem.fingerprint(k)).collect(),
             released: vec![vec![0.0; dim].into(); agents],
-            late: (vec![vec![0.0; dim]; agents], 0),
+            late: vec![RunningMean::new(dim); agents],
             averaged: None,
             average: releases.average,
             rounds,
@@ -117,7 +117,7 @@ impl Lockstep {
                 let agent = &names[party.k];
                 let release = baseline
                     .query(round, party, receipt, &streams.noise_key(agent))
-                    .map_err(|failure| status(failure, agent, round))?;
+                    .map_err(|failure| failure.status(agent, round))?;
                 match release.iter().all(|value| value.is_finite()) {
                     true => Ok(Some(release)),
                     false => Err(Status::NonFinite { agent: agent.clone(), round, step: 0 }),
@@ -165,10 +165,8 @@ impl Lockstep {
         if self.average == Average::None || round <= self.rounds / 2 {
             return;
         }
-        self.late.1 += 1;
-        for (k, sum) in self.late.0.iter_mut().enumerate() {
-            let estimate = self.baseline.estimate(k);
-            sum.iter_mut().zip(estimate).for_each(|(sum, value)| *sum += value);
+        for (k, late) in self.late.iter_mut().enumerate() {
+            late.add(&self.baseline.estimate(k));
         }
     }
 
@@ -176,39 +174,21 @@ impl Lockstep {
     fn gossip(&mut self) {
         let Average::Network { gossip } = self.average else { return };
         // Under a coordinator all agents hold the same already.
-        if self.late.1 == 0 || self.baseline.needs().coordinator {
+        let averaged = self.late.iter().any(|late| late.mean().is_some());
+        if !averaged || self.baseline.needs().coordinator {
             return;
         }
         let mut now: Vec<Vec<f64>> = (0..self.parties.len()).map(|k| self.estimate(k)).collect();
         for _ in 0..gossip {
-            now = (0..now.len())
-                .map(|k| {
-                    let weights = self.graph.gossip_weights(k);
-                    let kept = 1.0 - weights.iter().sum::<f64>();
-                    let mut mixed: Vec<f64> = now[k].iter().map(|value| kept * value).collect();
-                    for (&l, weight) in self.graph.neighbours(k).iter().zip(weights) {
-                        mixed.iter_mut().zip(&now[l]).for_each(|(sum, x)| *sum += weight * x);
-                    }
-                    mixed
-                })
-                .collect();
+            let mix = |k: usize| {
+                let near = self.graph.neighbours(k).iter();
+                let theirs: Vec<&[f64]> = near.map(|&l| &now[l][..]).collect();
+                mixed(&now[k], &self.graph.gossip_weights(k), &theirs, Order::OwnFirst)
+            };
+            now = (0..now.len()).map(mix).collect();
             self.costs.messages += 2 * self.graph.edges().count() as u64;
         }
         self.averaged = Some(now);
-    }
-}
-
-fn status(failure: InnerFailure, agent: &str, round: u64) -> Status {
-    let agent = agent.to_string();
-    match failure {
-        InnerFailure::NonFinite { step } => Status::NonFinite { agent, round, step },
-        InnerFailure::Objective { step, failure } => {
-            Status::ObjectiveFailed { agent, round, step, failure }
-        }
-        InnerFailure::NotCertified { distance } => Status::NotCertified { agent, round, distance },
-        InnerFailure::WrongEvent(error) => {
-            Status::BudgetExhausted { agent, rounds: round - 1, reason: error.to_string() }
-        }
     }
 }
 
@@ -237,10 +217,9 @@ impl Simulation for Lockstep {
     }
 
     fn estimate(&self, k: usize) -> Vec<f64> {
-        match (&self.averaged, self.late.1) {
-            (Some(averaged), _) => averaged[k].clone(),
-            (None, 0) => self.baseline.estimate(k),
-            (None, count) => self.late.0[k].iter().map(|sum| sum / count as f64).collect(),
+        match &self.averaged {
+            Some(averaged) => averaged[k].clone(),
+            None => self.late[k].mean().unwrap_or_else(|| self.baseline.estimate(k)),
         }
     }
 

@@ -7,6 +7,7 @@ use super::trials::FigureTrial;
 use super::{Columns, Drawing, Figure};
 use crate::workers::Stop;
 use dzoa::plan::REPLICATES;
+use dzoa::run::evaluate::quantile;
 use dzoa_report::{BLACK, BLUE, Chart, MarkerShape, Panel, Style};
 use dzoa_table::Result;
 
@@ -112,9 +113,8 @@ fn ratio(points: &[Point], epsilon: f64) -> String {
     };
     let median = |round| {
         let (assumed, measured) = (values(ASSUMED, round), values(MEASURED, round));
-        let mut ratios: Vec<f64> = assumed.iter().zip(measured).map(|(a, m)| a / m).collect();
-        ratios.sort_by(f64::total_cmp);
-        ratios.get(ratios.len() / 2).copied().unwrap_or(f64::NAN)
+        let ratios: Vec<f64> = assumed.iter().zip(measured).map(|(a, m)| a / m).collect();
+        quantile(&ratios, 0.5)
     };
     let last = ROUNDS[ROUNDS.len() - 1];
     format!(

@@ -1,6 +1,7 @@
 //! The numbers that a reader looks for first.
 
 use crate::summary::Summary;
+use dzoa::run::evaluate::{deviation, quantile};
 use maud::{Markup, html};
 
 /// The facts as a table.
@@ -28,11 +29,9 @@ pub fn facts(summary: &Summary) -> Vec<(&'static str, String)> {
     if let Some(error) = summary.final_error {
         facts.push(("normalised error", format!("{error:.3e}")));
     }
-    let mut errors: Vec<f64> = summary.final_errors.iter().copied().flatten().collect();
+    let errors: Vec<f64> = summary.final_errors.iter().copied().flatten().collect();
     if errors.len() > 1 {
-        errors.sort_by(f64::total_cmp);
-        let middle = 0.5 * (errors[(errors.len() - 1) / 2] + errors[errors.len() / 2]);
-        facts.push(("its median over trials", format!("{middle:.3e}")));
+        facts.push(("its median over trials", format!("{:.3e}", quantile(&errors, 0.5))));
     }
     if let Some(objective) = summary.objective {
         facts.push(("objective", format!("{objective:.9}")));
@@ -53,12 +52,13 @@ pub fn facts(summary: &Summary) -> Vec<(&'static str, String)> {
     if summary.oracle_calls > 0 {
         facts.push(("objective values asked for", summary.oracle_calls.to_string()));
     }
-    let n = summary.accuracies.len() as f64;
-    if n > 0.0 {
-        let mean = summary.accuracies.iter().sum::<f64>() / n;
-        let variance = summary.accuracies.iter().map(|a| (a - mean).powi(2)).sum::<f64>() / n;
-        let spread =
-            if n > 1.0 { format!(" ± {:.4} over trials", variance.sqrt()) } else { String::new() };
+    let accuracies = &summary.accuracies;
+    if !accuracies.is_empty() {
+        let (mean, deviation) = deviation(accuracies);
+        let spread = match accuracies.len() {
+            1 => String::new(),
+            _ => format!(" ± {deviation:.4} over trials"),
+        };
         facts.push(("training accuracy", format!("{mean:.4}{spread}")));
     }
     facts.push(("seconds for the rounds", format!("{:.3}", summary.seconds)));
