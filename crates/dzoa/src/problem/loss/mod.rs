@@ -2,9 +2,8 @@
 //!
 //! To add a loss, write one file like `absolute.rs` that implements [`Loss`] and has an `ENTRY`,
 //! and add that to [`LOSSES`]. Config, `model.json`, prediction, Python, errors and the tests of
-//! `tests/properties.rs` read that table. A loss from outside needs no change here: it is a row
-//! more of a [`Registry`](crate::registry::Registry), and a [`crate::problem::Problem`] takes any
-//! `Arc<dyn Loss>`.
+//! `tests/properties.rs` read that table. A loss from outside needs no change here: it is one more
+//! row of a [`Registry`], and a [`crate::problem::Problem`] takes any `Arc<dyn Loss>`.
 
 mod absolute;
 mod hinge;
@@ -119,9 +118,8 @@ pub trait Loss: Send + Sync + fmt::Debug {
         None
     }
 
-    /// What the curvature of the loss is taken for where it is smoothed over this width, by the
-    /// rule that chooses steps: c3, or for a loss with kinks the steepest change of slope over the
-    /// width.
+    /// What the rule that chooses steps takes for the curvature of the loss smoothed over this
+    /// width: c3, or for a loss with kinks the steepest change of slope over the width.
     fn smoothed_curvature(&self, width: f64) -> f64 {
         let kink = || 1.0_f64.max(self.lipschitz().unwrap_or(1.0) / width);
         self.smoothness().unwrap_or_else(kink)
