@@ -15,6 +15,7 @@ pub mod audit;
 pub mod ball;
 pub mod calibrate;
 mod charge;
+mod colluders;
 mod event;
 pub mod gaussian;
 mod hex;
@@ -28,6 +29,7 @@ mod theorem2;
 
 pub use accountant::{Accountant, ExactGaussian, Unsupported, ZeroConcentrated};
 pub use charge::{Begin, Budget, Charge, Query, Seen};
+pub use colluders::{Colluders, Condition};
 pub use event::{Claim, Event};
 pub use hex::{Digest, Hex, NotHex, RunId};
 pub use ledger::{
