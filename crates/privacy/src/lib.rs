@@ -19,6 +19,7 @@ mod colluders;
 mod event;
 pub mod gaussian;
 mod hex;
+pub mod joint;
 mod ledger;
 pub mod noise;
 pub mod packed;
