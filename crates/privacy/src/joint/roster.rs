@@ -56,20 +56,28 @@ impl Roster {
     pub fn new<S: Into<String>>(
         agents: impl IntoIterator<Item = (S, [u8; 32])>,
     ) -> Result<Self, BadRoster> {
-        let mut agents: Vec<(String, [u8; 32])> =
-            agents.into_iter().map(|(name, key)| (name.into(), key)).collect();
-        agents.sort_unstable();
-        let members = Members::new(agents.iter().map(|(name, _)| name.as_str()))?;
-        let mut known: BTreeMap<[u8; 32], &str> = BTreeMap::new();
-        for (name, key) in &agents {
-            let agreed = agreement(*key);
+        let roster = Self::unchecked(agents)?;
+        let mut known: BTreeMap<[u8; 32], &String> = BTreeMap::new();
+        for (name, key) in roster.members.names().iter().zip(roster.keys.iter()) {
+            let agreed = agreement(key.0);
             if agreed == [0; 32] {
                 return Err(BadRoster::Weak(name.clone()));
             }
             if let Some(first) = known.insert(agreed, name) {
-                return Err(BadRoster::Copied(first.into(), name.clone()));
+                return Err(BadRoster::Copied(first.clone(), name.clone()));
             }
         }
+        Ok(roster)
+    }
+
+    /// A roster with any keys.
+    pub(super) fn unchecked<S: Into<String>>(
+        agents: impl IntoIterator<Item = (S, [u8; 32])>,
+    ) -> Result<Self, NoMembers> {
+        let mut agents: Vec<(String, [u8; 32])> =
+            agents.into_iter().map(|(name, key)| (name.into(), key)).collect();
+        agents.sort_unstable();
+        let members = Members::new(agents.iter().map(|(name, _)| name.as_str()))?;
         let hash = Fields::hash("dzoa 2026 joint roster").number(agents.len() as u64);
         let hash =
             agents.iter().fold(hash, |hash, (name, key)| hash.bytes(name.as_bytes()).bytes(key));
@@ -120,6 +128,12 @@ mod tests {
         let mut other = key("a");
         other[31] ^= 0x80;
         assert_eq!(twice(other), copied);
+        // The base point 9, and the same plus the point of order two, which is (0, 0): 1/9.
+        let nine = std::array::from_fn(|i| if i == 0 { 9 } else { 0 });
+        let ninth: Hex<32> =
+            "12c7711cc7711cc7711cc7711cc7711cc7711cc7711cc7711cc7711cc7711c47".parse().unwrap();
+        let shifted = Roster::new([("a", nine), ("b", ninth.0)]);
+        assert_eq!(shifted, Err(BadRoster::Copied("a".into(), "b".into())));
     }
 
     #[test]

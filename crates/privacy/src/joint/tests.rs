@@ -251,6 +251,25 @@ fn another_roster_gives_words_that_cancel_nowhere() {
 }
 
 #[test]
+fn a_copied_key_would_hide_a_third_agent_all_the_same() {
+    // The first of three announces the key of the last: the one between them shares one secret with
+    // both, adds the words of the one pair and subtracts those of the other.
+    let network = Network::new(3);
+    let context = network.context(Colluders::AtMost(1), 40);
+    let keys = [network.roster.key(2), network.roster.key(1), network.roster.key(2)];
+    let copied = (0..3).map(|k| (network.names[k].clone(), keys[k]));
+    assert!(Roster::new(copied.clone()).is_err(), "refused");
+    let roster = Roster::unchecked(copied).unwrap();
+    let origin = Origin { root: &root_of(1), agent: "agent-00001", rows: rows_of(1) };
+    let mut masks = Masks::new(MaskKey::new(&origin, NETWORK), roster).unwrap();
+    // Names and keys are in the derivation: the words differ, and nothing is in clear.
+    let (first, last) = (masks.words_with(0, &context, 40), masks.words_with(2, &context, 40));
+    assert!(first.iter().zip(&last).all(|(a, b)| a != b));
+    let sent = bare(&context, 1, vec![0; 40]).mask(&mut masks).unwrap();
+    assert!(sent.words().iter().all(|word| *word != 0));
+}
+
+#[test]
 fn other_members_give_words_that_cancel_nowhere() {
     let mut network = Network::new(6);
     let everybody = network.context(Colluders::AtMost(1), 40);
