@@ -76,6 +76,7 @@ impl Accountant for ExactGaussian {
         match *event {
             // What was not described by numbers may have shown everything.
             event if !event.is_sound() => self.mu_squared = f64::INFINITY,
+            event @ Event::JointSum { .. } => return self.compose(&event.as_seen()),
             Event::Gaussian { sensitivity, sigma } => {
                 self.mu_squared = round_up(self.mu_squared + mu_squared(sensitivity, sigma));
             }
@@ -164,6 +165,7 @@ impl Accountant for ZeroConcentrated {
     fn compose(&mut self, event: &Event) -> Result<(), Unsupported> {
         let spent = match *event {
             event if !event.is_sound() => f64::INFINITY,
+            event @ Event::JointSum { .. } => return self.compose(&event.as_seen()),
             Event::Gaussian { sensitivity, sigma } => 0.5 * mu_squared(sensitivity, sigma),
             Event::DiscreteGaussian { sensitivity, sigma, count, .. } => {
                 0.5 * repeated(count, mu_squared(sensitivity, sigma))
@@ -231,6 +233,18 @@ mod tests {
             },
             Event::Pure { epsilon: 0.01 },
         ];
+        let joint = |honest: u64, colluders: u32| Event::JointSum {
+            sensitivity: 1.0,
+            share: 9.0,
+            step: 9.0 * 2f64.powi(-32),
+            coordinates: 10,
+            multiples: 2,
+            honest,
+            least: 1,
+            agents: 9,
+            colluders,
+            context: Default::default(),
+        };
         let pure = [
             Event::laplace(0.1, 30.0, 10),
             Event::ObjectivePerturbation {
@@ -247,6 +261,8 @@ mod tests {
             [Event::Pure { epsilon: 2.0 }, gaussian[0]],
             [Event::Pure { epsilon: 1e-6 }, gaussian[1]],
             [pure[1], others[0]],
+            [joint(9, 1), joint(2, 8)],
+            [joint(6, 4), others[0]],
         ];
         for events in [gaussian, others, pure].into_iter().chain(mixtures) {
             contract::<ExactGaussian>(events, nominal);

@@ -1,6 +1,6 @@
 //! What was released, as data.
 
-use crate::noise;
+use crate::{Condition, Digest, noise};
 use serde::{Deserialize, Serialize};
 
 /// One release about one agent's rows, described without the value that was released.
@@ -90,6 +90,34 @@ pub enum Event {
         /// Rows there are.
         samples: u64,
     },
+    /// A sum over all agents of vectors on a public grid, in which every agent hides its part with
+    /// discrete Gaussian noise, and all but the sum with masks. See [`crate::joint`].
+    ///
+    /// It says all that any accountant needs, for ever: under the planned number of colluders,
+    /// under any other, and if masks hide nothing.
+    JointSum {
+        /// Largest change of the sum when one row of this agent is replaced, the rounding included.
+        sensitivity: f64,
+        /// Parameter of one draw of noise.
+        share: f64,
+        /// Step of the grid.
+        step: f64,
+        /// Coordinates of the sum.
+        coordinates: u64,
+        /// Draws of this agent for one coordinate: what protects it if all others collude.
+        multiples: u32,
+        /// Draws of this agent and of the other honest ones, at least, under the planned number of
+        /// colluders.
+        honest: u64,
+        /// Draws that every agent makes, at least.
+        least: u32,
+        /// Agents in the sum.
+        agents: u32,
+        /// Agents that may collude. One less than `agents`: all others, and there are no masks.
+        colluders: u32,
+        /// Which sum of which transcript; zero in a plan.
+        context: Digest,
+    },
     /// A release whose only claim is the paper's Theorem 1: the noise is assumed, not added.
     Nominal {
         /// The paper's epsilon of one round.
@@ -154,6 +182,7 @@ impl Event {
             Event::Gaussian { sensitivity, .. }
             | Event::SubsampledGaussian { sensitivity, .. }
             | Event::DiscreteGaussian { sensitivity, .. }
+            | Event::JointSum { sensitivity, .. }
             | Event::Laplace { sensitivity, .. }
             | Event::SphericalLaplace { sensitivity, .. } => sensitivity,
             Event::ObjectivePerturbation { gradient, .. } => gradient,
@@ -162,9 +191,10 @@ impl Event {
     }
 
     /// The scale of its noise: a standard deviation, or that of a Laplace law; `None` where no
-    /// noise is added.
+    /// noise is added. Of a joint sum, what is there under the planned number of colluders.
     pub fn noise(&self) -> Option<f64> {
         match *self {
+            Event::JointSum { share, honest, .. } => Some(share * (honest as f64).sqrt()),
             Event::Gaussian { sigma, .. }
             | Event::SubsampledGaussian { sigma, .. }
             | Event::DiscreteGaussian { sigma, .. } => Some(sigma),
@@ -179,12 +209,23 @@ impl Event {
     /// sound costs everything: an accountant that has a price for the event takes it as
     /// unprotected.
     pub fn is_sound(&self) -> bool {
+        if let Event::JointSum { multiples, honest, least, agents, colluders, .. } = *self {
+            // Every agent draws, and those that cannot collude are counted on for no more than they
+            // draw at least; the protected one is honest.
+            let others = agents.checked_sub(colluders).and_then(|honest| honest.checked_sub(1));
+            let Some(others) = others else { return false };
+            let least_drawn = drawn(multiples, others, least);
+            if least == 0 || multiples < least || honest < least_drawn || !self.is_fine() {
+                return false;
+            }
+        }
         let numbers: &[f64] = match self {
             Event::Gaussian { sensitivity, sigma }
             | Event::SubsampledGaussian { sensitivity, sigma, .. } => &[*sensitivity, *sigma],
             Event::DiscreteGaussian { sensitivity, sigma, step, .. } => {
                 &[*sensitivity, *sigma, *step]
             }
+            Event::JointSum { sensitivity, share, step, .. } => &[*sensitivity, *share, *step],
             Event::Pure { epsilon } => &[*epsilon],
             Event::Laplace { sensitivity, scale, .. }
             | Event::SphericalLaplace { sensitivity, scale, .. } => &[*sensitivity, *scale],
@@ -240,6 +281,7 @@ impl Event {
             event if !event.is_sound() => Claim::None,
             Event::Gaussian { .. }
             | Event::DiscreteGaussian { .. }
+            | Event::JointSum { .. }
             | Event::Pure { .. }
             | Event::Laplace { .. }
             | Event::SphericalLaplace { .. }
@@ -249,4 +291,74 @@ impl Event {
             Event::Unprotected => Claim::None,
         }
     }
+}
+
+/// Joint sums, under other assumptions than they were planned for.
+impl Event {
+    /// The event if others cannot be relied on for anything: they all collude, or masks hide
+    /// nothing. Other events are the same under every assumption.
+    pub fn unconditional(self) -> Self {
+        match self {
+            Event::JointSum { agents, .. } => self.if_colluding(agents.saturating_sub(1)),
+            event => event,
+        }
+    }
+
+    /// The event if so many others collude in truth. Exact for more than planned, and where all
+    /// agents draw alike; else a bound.
+    ///
+    /// By the solution of [`crate::joint::Shares`] the agents that draw least are enough to make up
+    /// every honest set of the planned size or less.
+    pub fn if_colluding(mut self, others: u32) -> Self {
+        if let Event::JointSum { multiples, honest, least, agents, colluders, .. } = &mut self {
+            let all = agents.saturating_sub(1);
+            // Without masks every contribution is seen by itself, whoever looks.
+            if *colluders < all {
+                let others = others.min(all);
+                *honest = match others {
+                    fewer if fewer <= *colluders => {
+                        honest.saturating_add(drawn(0, *colluders - fewer, *least))
+                    }
+                    more => drawn(*multiples, all - more, *least).min(*honest),
+                };
+                *colluders = others;
+            }
+        }
+        self
+    }
+
+    /// What the guarantee rests on beyond this agent's own noise, if on anything.
+    pub fn condition(&self) -> Option<Condition> {
+        match *self {
+            Event::JointSum { agents, colluders, .. } if colluders.saturating_add(1) < agents => {
+                Some(Condition { agents, colluders })
+            }
+            _ => None,
+        }
+    }
+
+    /// A joint sum as it is seen by whom it is protected against: the noise of all honest draws is
+    /// discrete Gaussian, too.
+    pub(crate) fn as_seen(self) -> Self {
+        match self {
+            Event::JointSum { sensitivity, step, coordinates, share, honest, .. } => {
+                let sigma = share * (honest as f64).sqrt();
+                Event::DiscreteGaussian { sensitivity, sigma, step, coordinates, count: 1 }
+            }
+            event => event,
+        }
+    }
+
+    /// Whether the grid of a joint sum is so fine that the sum of its draws is one draw.
+    fn is_fine(&self) -> bool {
+        match *self {
+            Event::JointSum { share, step, .. } => step * 65_536.0 <= share,
+            _ => true,
+        }
+    }
+}
+
+/// Draws of an agent, and of so many others that draw so often: numbers of 32 bits do not overflow.
+fn drawn(multiples: u32, others: u32, least: u32) -> u64 {
+    u64::from(multiples) + u64::from(others) * u64::from(least)
 }

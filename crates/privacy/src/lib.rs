@@ -15,9 +15,11 @@ pub mod audit;
 pub mod ball;
 pub mod calibrate;
 mod charge;
+mod colluders;
 mod event;
 pub mod gaussian;
 mod hex;
+pub mod joint;
 mod ledger;
 pub mod noise;
 pub mod packed;
@@ -28,6 +30,7 @@ mod theorem2;
 
 pub use accountant::{Accountant, ExactGaussian, Unsupported, ZeroConcentrated};
 pub use charge::{Begin, Budget, Charge, Query, Seen};
+pub use colluders::{Colluders, Condition};
 pub use event::{Claim, Event};
 pub use hex::{Digest, Hex, NotHex, RunId};
 pub use ledger::{
@@ -38,7 +41,7 @@ pub use rdp::Renyi;
 pub use release::{
     BrokenSeal, NoiseKey, NoisyObjective, NoisyScalars, Private, Release, Sealed, WrongEvent,
 };
-pub use statement::{EarlierRuns, Facts, Statement};
+pub use statement::{EarlierRuns, Facts, JointStatement, Statement};
 pub use theorem2::Theorem2;
 
 /// Rounds a computed bound up by a few units in the last place: more than the rounding error of the

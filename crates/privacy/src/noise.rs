@@ -67,7 +67,7 @@ pub fn rounding(sigma: f64, coordinates: usize) -> f64 {
 /// The value, rounded to the grid, plus discrete Gaussian noise of parameter `sigma`.
 pub(crate) fn noisy(value: f64, sigma: f64, rng: &mut impl CryptoRng) -> f64 {
     let step = step(sigma);
-    (to_grid(value, step) + discrete_gaussian(rng)) as f64 * step
+    (to_grid(value, step) + discrete_gaussian(LOG2_SIGMA, rng)) as f64 * step
 }
 
 /// The value, rounded to the grid, plus discrete Laplace noise of this scale.
@@ -149,13 +149,13 @@ fn to_grid(value: f64, step: f64) -> i64 {
     (value / step).round().clamp(-LARGEST, LARGEST) as i64
 }
 
-/// An integer from the discrete Gaussian with parameter `2^LOG2_SIGMA`.
-fn discrete_gaussian(rng: &mut impl CryptoRng) -> i64 {
+/// An integer from the discrete Gaussian with parameter `2^log2_sigma`, for powers up to 32.
+pub(crate) fn discrete_gaussian(log2_sigma: u32, rng: &mut impl CryptoRng) -> i64 {
     loop {
-        let candidate = discrete_laplace(LOG2_SIGMA, rng);
+        let candidate = discrete_laplace(log2_sigma, rng);
         // Accept with probability exp(-(|y| - sigma)^2/(2 sigma^2)).
-        let distance = u128::from(candidate.unsigned_abs().abs_diff(1 << LOG2_SIGMA));
-        if bernoulli_exp(distance * distance, 2 * LOG2_SIGMA + 1, rng) {
+        let distance = u128::from(candidate.unsigned_abs().abs_diff(1 << log2_sigma));
+        if bernoulli_exp(distance * distance, 2 * log2_sigma + 1, rng) {
             return candidate;
         }
     }

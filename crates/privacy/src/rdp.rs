@@ -105,6 +105,7 @@ fn rdp(event: &Event, order: u32) -> Option<f64> {
     let half = 0.5 * f64::from(order);
     let bound = match *event {
         event if !event.is_sound() => f64::INFINITY,
+        event @ Event::JointSum { .. } => return rdp(&event.as_seen(), order),
         Event::Gaussian { sensitivity, sigma } => half * mu_squared(sensitivity, sigma),
         Event::DiscreteGaussian { sensitivity, sigma, count, .. } => {
             repeated(count, half * mu_squared(sensitivity, sigma))

@@ -56,7 +56,7 @@ impl fmt::Debug for NoiseKey {
 /// A value may not leave in another way than the one it was charged for.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[error("a release charged as {0:?} cannot leave this way")]
-pub struct WrongEvent(Event);
+pub struct WrongEvent(pub(crate) Event);
 
 impl Private {
     /// Marks a vector as private.

@@ -27,7 +27,20 @@ fn kinds() -> Vec<(Make, Vec<f64>)> {
     };
     let drawn: Make =
         |x| Event::SubsampledGaussian { sensitivity: x[0], sigma: x[1], batch: 2, samples: 100 };
+    let joint: Make = |x| Event::JointSum {
+        sensitivity: x[0],
+        share: x[1],
+        step: x[2],
+        coordinates: 3,
+        multiples: 2,
+        honest: 4,
+        least: 1,
+        agents: 5,
+        colluders: 2,
+        context: [1; 32].into(),
+    };
     vec![
+        (joint, vec![1.0, 50.0, 1e-6]),
         (|x| Event::Gaussian { sensitivity: x[0], sigma: x[1] }, vec![1.0, 50.0]),
         (discrete, vec![1.0, 50.0, 1e-6]),
         (|x| Event::Pure { epsilon: x[0] }, vec![0.1]),
@@ -54,7 +67,50 @@ fn unsound() -> Vec<Event> {
             }
         }
     }
+    events.extend(impossible_sums());
     events
+}
+
+/// Joint sums that count on more than is there.
+fn impossible_sums() -> Vec<Event> {
+    let sum = |multiples, honest, least, [agents, colluders]: [u32; 2]| Event::JointSum {
+        sensitivity: 1.0,
+        share: 50.0,
+        step: 1e-6,
+        coordinates: 3,
+        multiples,
+        honest,
+        least,
+        agents,
+        colluders,
+        context: [1; 32].into(),
+    };
+    assert!(sum(2, 4, 1, [5, 2]).is_sound());
+    let coarse = Event::JointSum {
+        sensitivity: 1.0,
+        share: 1.0,
+        // The sum of draws on so coarse a grid is not proven to be one draw.
+        step: 0.1,
+        coordinates: 3,
+        multiples: 2,
+        honest: 4,
+        least: 1,
+        agents: 5,
+        colluders: 2,
+        context: [1; 32].into(),
+    };
+    vec![
+        coarse,
+        // Nobody draws; the agent draws less than everybody; fewer are honest than must be.
+        sum(0, 4, 0, [5, 2]),
+        sum(1, 4, 2, [5, 2]),
+        sum(2, 3, 1, [5, 2]),
+        // The protected agent colludes; there is nobody; numbers that overflow.
+        sum(2, 4, 1, [5, 5]),
+        sum(2, 4, 1, [0, 0]),
+        sum(2, 4, 1, [5, u32::MAX]),
+        sum(u32::MAX, u64::from(u32::MAX), u32::MAX, [u32::MAX, 0]),
+    ]
 }
 
 fn costs_everything_or_is_refused<A: Accountant + Default>(event: &Event) {

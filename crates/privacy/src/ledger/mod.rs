@@ -7,15 +7,22 @@
 //! Every charge names its run, its round and a digest of what went into it ([`Charge`]). The same
 //! query of the same run is found again and not charged twice: its noise follows from the charge,
 //! so that the same bytes leave. Anything else is another charge.
+//!
+//! A joint sum is protected by other agents' noise, too. So there are two totals: one that holds on
+//! the conditions of all runs ([`Ledger::conditions`]), which budgets are about, and one that holds
+//! whatever other agents do. And a masked sum is answered once: masks are one-time words, so that
+//! two values under one context would show their difference with this agent's noise alone.
 
 mod format1;
 
 pub use format1::{OldEntry, OldHeader, migrate};
 
 use crate::accountant::{Accountant, Unsupported};
-use crate::{Begin, Budget, Charge, Claim, Digest, Event, ExactGaussian, Query, RunId, Seen};
+use crate::{
+    Begin, Budget, Charge, Claim, Condition, Digest, Event, ExactGaussian, Query, RunId, Seen,
+};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 
 /// The format of ledgers.
@@ -105,6 +112,17 @@ pub enum Refused {
         /// Spent with all of the run.
         would: f64,
     },
+    /// A masked sum was answered before, from other rows or by another program.
+    #[error(
+        "this sum was answered before with another value (round {round}, context {context}): \
+        a second one under the same masks would show the difference of the two"
+    )]
+    Answered {
+        /// Its round.
+        round: u64,
+        /// Its context.
+        context: Digest,
+    },
     /// The event has no price.
     #[error(transparent)]
     Unsupported(#[from] Unsupported),
@@ -144,7 +162,13 @@ pub struct Ledger {
     entries: Vec<Entry>,
     /// Where the charges of a run's round are.
     rounds: BTreeMap<(RunId, u64), Vec<usize>>,
+    /// On the conditions of joint sums.
     spent: ExactGaussian,
+    /// Whatever other agents do.
+    unconditional: ExactGaussian,
+    conditions: BTreeSet<Condition>,
+    /// The masked sums that were answered.
+    contexts: BTreeSet<Digest>,
     claim: Option<Claim>,
     /// Whether something was charged that `spent` has no theory for.
     unpriced: bool,
@@ -176,6 +200,9 @@ impl Ledger {
     pub fn charge(&mut self, query: Query) -> Result<Receipt, Refused> {
         if let Some(same) = self.charge_for(&query) {
             return Ok(Receipt { event: same.event, id: same.id() });
+        }
+        if let Some(context) = context_of(&query.event).filter(|id| self.contexts.contains(id)) {
+            return Err(Refused::Answered { round: query.round, context });
         }
         let attempt = self.charges_of(query.run, query.round).count() as u32;
         let Query { run, round, inputs, program, event } = query;
@@ -290,6 +317,10 @@ impl Ledger {
             let position = self.entries.len();
             self.rounds.entry((charge.run, charge.round)).or_default().push(position);
             self.unpriced |= self.spent.compose(&charge.event).is_err();
+            let alone = charge.event.unconditional();
+            self.unpriced |= self.unconditional.compose(&alone).is_err();
+            self.conditions.extend(charge.event.condition());
+            self.contexts.extend(context_of(&charge.event));
             let claim = charge.event.claim();
             self.claim = Some(self.claim.map_or(claim, |weakest| weakest.min(claim)));
         }
@@ -297,11 +328,27 @@ impl Ledger {
         self.entries.push(entry);
     }
 
-    /// Total epsilon spent at this delta, exactly; infinite once something was not protected.
+    /// Total epsilon spent at this delta, exactly, on all [`Ledger::conditions`]; infinite once
+    /// something was not protected.
     pub fn epsilon(&self, delta: f64) -> f64 {
+        self.total(&self.spent, delta)
+    }
+
+    /// Total epsilon spent at this delta, whatever other agents do: what every agent's own noise
+    /// is worth.
+    pub fn epsilon_unconditional(&self, delta: f64) -> f64 {
+        self.total(&self.unconditional, delta)
+    }
+
+    /// What the total rests on: one condition for every kind of joint sum, sorted.
+    pub fn conditions(&self) -> impl Iterator<Item = Condition> + '_ {
+        self.conditions.iter().copied()
+    }
+
+    fn total(&self, spent: &ExactGaussian, delta: f64) -> f64 {
         match self.claim {
             None => 0.0,
-            Some(Claim::Exact) if !self.unpriced => self.spent.epsilon(delta),
+            Some(Claim::Exact) if !self.unpriced => spent.epsilon(delta),
             Some(_) => f64::INFINITY,
         }
     }
@@ -369,6 +416,17 @@ impl Ledger {
 fn charge_in(entry: &Entry) -> Option<&Charge> {
     match &entry.record {
         LedgerRecord::Charge(charge) => Some(charge),
+        _ => None,
+    }
+}
+
+/// The context of a masked sum; none in a plan. Without masks a second value is a second release
+/// like any other, with noise of its own.
+fn context_of(event: &Event) -> Option<Digest> {
+    match event {
+        Event::JointSum { context, .. } if event.condition().is_some() => {
+            Some(*context).filter(|id| *id != Digest::default())
+        }
         _ => None,
     }
 }

@@ -7,13 +7,18 @@
 //! whole plan costs is a guarantee, whatever the end. So how a run ended is no input of
 //! [`Statement::new`], and the larger of charge and plan is stated.
 
+mod joint;
 mod words;
+
+pub use joint::JointStatement;
 
 use crate::accountant::Accountant;
 use crate::{
-    Budget, Claim, Event, ExactGaussian, Ledger, RunId, ZeroConcentrated, calibrate, gaussian,
+    Budget, Claim, Condition, Event, ExactGaussian, Ledger, RunId, ZeroConcentrated, calibrate,
+    gaussian,
 };
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// What a statement about one agent's rows is made from.
 #[derive(Clone, Debug)]
@@ -88,6 +93,12 @@ pub struct Statement {
     /// Everything in the ledger, earlier runs included; null if some of it has no exact guarantee,
     /// or if earlier runs are not counted.
     pub epsilon_lifetime: Option<f64>,
+    /// Everything in the ledger, whatever other agents do; null where nothing rests on them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub epsilon_lifetime_unconditional: Option<f64>,
+    /// What the lifetime's total rests on: the conditions of all runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lifetime_conditions: Vec<Condition>,
     /// What the ledger lets all runs together spend.
     #[serde(default)]
     pub lifetime_budget: Option<Budget>,
@@ -104,6 +115,9 @@ pub struct Statement {
     pub rests_on: Vec<String>,
     /// Always `replace-one`.
     pub adjacency: String,
+    /// Whom the guarantee of joint sums holds against; nothing for other releases.
+    #[serde(flatten)]
+    pub joint: Option<JointStatement>,
 }
 
 impl Statement {
@@ -136,12 +150,15 @@ impl Statement {
             planned_epsilon: None,
             epsilon_charged: None,
             epsilon_lifetime: None,
+            epsilon_lifetime_unconditional: None,
+            lifetime_conditions: Vec::new(),
             lifetime_budget: None,
             delta: None,
             earlier_runs: None,
             void: Vec::new(),
             rests_on: Vec::new(),
             adjacency: "replace-one".into(),
+            joint: None,
         }
     }
 
@@ -162,26 +179,36 @@ impl Statement {
         let own = ledger.charges().filter(|charge| charge.run == facts.run);
         let done = own.filter(|charge| charge.attempt == 0).count();
         let left = &planned[done.min(planned.len())..];
-        let whole = charged.iter().chain(left);
+        let whole: Vec<Event> = charged.iter().chain(left).copied().collect();
         let plan = exact_total(planned, delta);
-        let run = exact_total(whole.clone(), delta).max(plan);
+        let run = exact_total(&whole, delta).max(plan);
+        let joint = JointStatement::new(&whole, planned, delta);
         let everything = ledger.charges().map(|charge| &charge.event).chain(left);
-        let life = exact_total(everything, delta).max(run).max(ledger.epsilon(delta));
+        let everything: Vec<Event> = everything.copied().collect();
+        let life = exact_total(&everything, delta).max(run).max(ledger.epsilon(delta));
         let counted = facts.earlier_runs == EarlierRuns::Counted;
+        let conditions = conditions(&everything);
+        let unconditional = conditions.first().and_then(|_| {
+            let alone: Vec<Event> = everything.iter().map(|event| event.unconditional()).collect();
+            finite(exact_total(&alone, delta).max(life))
+        });
         // What has no finite price is no guarantee.
         let void = !facts.void.is_empty() || !run.is_finite();
         Self {
             claim: if void { Claim::None } else { Claim::Exact },
-            epsilon_zcdp: finite(zcdp_total(whole, delta).max(zcdp_total(planned, delta))),
+            epsilon_zcdp: finite(zcdp_total(&whole, delta).max(zcdp_total(planned, delta))),
             epsilon_exact: finite(run),
             planned_epsilon: finite(plan),
             epsilon_charged: finite(exact_total(charged, delta)),
             epsilon_lifetime: finite(life).filter(|_| counted),
+            epsilon_lifetime_unconditional: unconditional.filter(|_| counted),
+            lifetime_conditions: if counted { conditions } else { Vec::new() },
             lifetime_budget: ledger.budget().filter(|_| counted),
             delta: Some(delta),
             earlier_runs: Some(facts.earlier_runs),
             void: facts.void.clone(),
             rests_on: facts.rests_on.clone(),
+            joint,
             ..Self::none()
         }
     }
@@ -230,6 +257,14 @@ impl Statement {
             planned_epsilon: largest(|s| s.planned_epsilon),
             epsilon_charged: largest(|s| s.epsilon_charged),
             epsilon_lifetime: largest(|s| s.epsilon_lifetime).filter(|_| lasting),
+            epsilon_lifetime_unconditional: largest(|s| s.epsilon_lifetime_unconditional)
+                .filter(|_| lasting),
+            lifetime_conditions: alike
+                .clone()
+                .flat_map(|s| s.lifetime_conditions.iter().copied())
+                .collect::<BTreeSet<_>>()
+                .into_iter()
+                .collect(),
             lifetime_budget: budgets.reduce(|a, b| if a.epsilon > b.epsilon { a } else { b }),
             delta: largest(|s| s.delta),
             earlier_runs: match alike.clone().any(|s| uncounted(&s)) {
@@ -239,6 +274,7 @@ impl Statement {
             void: union(&all, |s| &s.void),
             rests_on: union(&all, |s| &s.rests_on),
             adjacency: weakest.adjacency.clone(),
+            joint: JointStatement::together(&alike.copied().collect::<Vec<_>>()),
         }
     }
 
@@ -277,6 +313,12 @@ fn exact_total<'a>(events: impl IntoIterator<Item = &'a Event>, delta: f64) -> f
 
 fn zcdp_total<'a>(events: impl IntoIterator<Item = &'a Event>, delta: f64) -> f64 {
     total(ZeroConcentrated::default(), events, delta)
+}
+
+/// What some events rest on, each condition once, in order.
+fn conditions(events: &[Event]) -> Vec<Condition> {
+    let all: BTreeSet<Condition> = events.iter().filter_map(Event::condition).collect();
+    all.into_iter().collect()
 }
 
 fn finite(value: f64) -> Option<f64> {

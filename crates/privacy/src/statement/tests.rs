@@ -142,12 +142,29 @@ fn numbers_are_printed_rounded_up() {
     assert_eq!(factor(2.711), "2.72");
 }
 
+/// A sum over five agents that draw once each.
+fn joint_sum(sensitivity: f64, colluders: u32) -> Event {
+    Event::JointSum {
+        sensitivity,
+        share: 9.0,
+        step: 9.0 * 2f64.powi(-32),
+        coordinates: 3,
+        multiples: 1,
+        honest: 5 - u64::from(colluders),
+        least: 1,
+        agents: 5,
+        colluders,
+        context: Default::default(),
+    }
+}
+
 /// Every mechanism's kind of release.
 fn event() -> impl Strategy<Value = Event> {
     let size = 0.01..2.0f64;
     prop_oneof![
         size.clone().prop_map(|s| Event::Gaussian { sensitivity: s, sigma: 4.0 }),
         (size.clone(), 1usize..40).prop_map(|(s, n)| Event::discrete_gaussian(s, 9.0, n, n)),
+        (size.clone(), 0u32..5).prop_map(|(s, colluders)| joint_sum(s, colluders)),
         size.clone().prop_map(|epsilon| Event::Pure { epsilon: 0.1 * epsilon }),
         size.clone().prop_map(|s| Event::laplace(0.1 * s, 1.0, 3)),
         size.clone().prop_map(|s| Event::spherical_laplace(0.1 * s, 1.0, 3)),
@@ -200,7 +217,19 @@ proptest! {
         let shown = text.split_once("together are (").unwrap().1.split_once(',').unwrap().0;
         prop_assert!(shown.parse::<f64>().unwrap() >= stated, "{}", text);
         let life = text.split_once("of earlier runs, it is epsilon ").unwrap().1;
-        let life = life.trim_end_matches('.').parse::<f64>().unwrap();
+        let life = life.split(',').next().unwrap().trim_end_matches('.').parse::<f64>().unwrap();
         prop_assert!(life >= all.epsilon(DELTA), "{}", text);
+        // Joint sums among them: worth less without others, and said so.
+        let conditional = planned.iter().any(|event| event.condition().is_some());
+        prop_assert_eq!(text.contains("Whatever the others do"), conditional, "{}", text);
+        if let Some(joint) = &said.joint {
+            let alone = joint.epsilon_unconditional.unwrap();
+            prop_assert!(alone >= own.epsilon_unconditional(DELTA) * rounding);
+            prop_assert!(alone >= stated * rounding);
+            let profile = &joint.epsilon_if_colluding;
+            prop_assert!(profile.windows(2).all(|pair| pair[0] <= pair[1] * (1.0 + 1e-12)));
+            let life = said.epsilon_lifetime_unconditional.unwrap_or(f64::INFINITY);
+            prop_assert!(life >= all.epsilon_unconditional(DELTA));
+        }
     }
 }
