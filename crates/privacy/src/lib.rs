@@ -34,8 +34,8 @@ pub use colluders::{Colluders, Condition};
 pub use event::{Claim, Event};
 pub use hex::{Digest, Hex, NotHex, RunId};
 pub use ledger::{
-    Entry, Header, LEDGER_FORMAT, Ledger, LedgerRecord, OldEntry, OldHeader, Receipt, Refused,
-    Tampered, migrate,
+    ChargeRefused, Entry, Header, LEDGER_FORMAT, Ledger, LedgerRecord, OldEntry, OldHeader,
+    Receipt, Tampered, migrate,
 };
 pub use rdp::Renyi;
 pub use release::{

@@ -75,7 +75,7 @@ impl Private {
     /// let receipt = Ledger::default().charge(event.query(1))?;
     /// let release = Private::new(vec![1.0, 2.0]).release(receipt, &NoiseKey::new([7; 32]));
     /// assert_ne!(&release.unwrap()[..], &[1.0, 2.0]);
-    /// # Ok::<(), dzoa_privacy::Refused>(())
+    /// # Ok::<(), dzoa_privacy::ChargeRefused>(())
     /// ```
     pub fn release(mut self, receipt: Receipt, key: &NoiseKey) -> Result<Release, WrongEvent> {
         let rng = &mut key.generator(&receipt, 0, &self.0);
@@ -243,7 +243,7 @@ impl Release {
     /// // After a crash: the same charge, the same bytes.
     /// let again = ledger.charge(Event::Unprotected.query(1))?;
     /// assert_eq!(sealed.reopen(again).unwrap(), release);
-    /// # Ok::<(), dzoa_privacy::Refused>(())
+    /// # Ok::<(), dzoa_privacy::ChargeRefused>(())
     /// ```
     pub fn seal(&self, charge: &Charge) -> Sealed {
         Sealed { values: Packed(self.0.clone()), seal: seal(&charge.id(), &self.0) }

@@ -2,9 +2,9 @@
 
 use dzoa_privacy::joint::{JointQuery, Region, Shares, Silo};
 use dzoa_privacy::{
-    Accountant, Budget, Claim, Colluders, Condition, EarlierRuns, Event, ExactGaussian, Facts,
-    Header, LEDGER_FORMAT, Ledger, Query, Refused, Renyi, RunId, Statement, ZeroConcentrated,
-    gaussian,
+    Accountant, Budget, ChargeRefused, Claim, Colluders, Condition, EarlierRuns, Event,
+    ExactGaussian, Facts, Header, LEDGER_FORMAT, Ledger, Query, Renyi, RunId, Statement,
+    ZeroConcentrated, gaussian,
 };
 
 const DELTA: f64 = 1e-5;
@@ -144,7 +144,7 @@ fn the_ledger_keeps_two_totals_and_its_budget_is_about_the_conditional_one() {
     }
     // Four sums at a half of mu: the budget is used up, and a fifth is refused.
     let refused = ledger.charge(in_round(event, 5, RunId::default()));
-    assert!(matches!(refused, Err(Refused::Budget { .. })), "{refused:?}");
+    assert!(matches!(refused, Err(ChargeRefused::Budget { .. })), "{refused:?}");
     assert!(ledger.epsilon(DELTA) <= 2.0 && ledger.epsilon(DELTA) > 1.999);
     // One of four shares: mu doubles.
     let alone = gaussian::epsilon(DELTA, 4.0 * mu);

@@ -1,8 +1,8 @@
 //! Random charges, replays and tampering: the ledger never under-counts.
 
 use dzoa_privacy::{
-    Accountant, Begin, Budget, Entry, Event, ExactGaussian, Header, LEDGER_FORMAT, Ledger, Query,
-    Refused, RunId, Seen,
+    Accountant, Begin, Budget, ChargeRefused, Entry, Event, ExactGaussian, Header, LEDGER_FORMAT,
+    Ledger, Query, RunId, Seen,
 };
 use proptest::prelude::*;
 
@@ -39,7 +39,7 @@ proptest! {
             let before = (ledger.entries().len(), ledger.head());
             match ledger.charge(next(&ledger, *multiplier)) {
                 Ok(_) => prop_assert_eq!(ledger.entries().len(), before.0 + 1),
-                Err(Refused::Budget { would, .. }) => {
+                Err(ChargeRefused::Budget { would, .. }) => {
                     refused += 1;
                     prop_assert!(would > 2.0);
                     let after = (ledger.entries().len(), ledger.head());
@@ -175,9 +175,9 @@ fn a_run_that_does_not_fit_is_refused_as_a_whole() {
     assert_eq!(ledger.affords(&plan), Ok(()));
     ledger.charge(event(10.0).query(1)).unwrap();
     let large = vec![event(10.0); 10];
-    assert!(matches!(ledger.affords(&large), Err(Refused::Run { would, .. }) if would > 1.0));
+    assert!(matches!(ledger.affords(&large), Err(ChargeRefused::Run { would, .. }) if would > 1.0));
     let unpriced = [Event::Nominal { epsilon: 0.1, delta: 1e-6 }];
-    assert!(matches!(ledger.affords(&unpriced), Err(Refused::Unsupported(_))));
+    assert!(matches!(ledger.affords(&unpriced), Err(ChargeRefused::Unsupported(_))));
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! What is no number, negative or infinite never passes as a price or under a budget.
 
 use dzoa_privacy::{
-    Accountant, Budget, Claim, Event, ExactGaussian, Header, LEDGER_FORMAT, Ledger, Refused, Renyi,
-    RunId, Theorem2, ZeroConcentrated,
+    Accountant, Budget, ChargeRefused, Claim, Event, ExactGaussian, Header, LEDGER_FORMAT, Ledger,
+    Renyi, RunId, Theorem2, ZeroConcentrated,
 };
 
 /// One event of each kind, all of its numbers in a row.
@@ -152,7 +152,7 @@ fn no_charge_passes_a_budget_that_is_no_number() {
     let event = Event::Pure { epsilon: 1e-9 };
     for (epsilon, delta) in [(f64::NAN, 1e-5), (f64::NAN, f64::NAN), (-1.0, 1e-5)] {
         let refused = ledger(epsilon, delta).charge(event.query(1));
-        assert!(matches!(refused, Err(Refused::Budget { .. })), "{epsilon} {delta}");
+        assert!(matches!(refused, Err(ChargeRefused::Budget { .. })), "{epsilon} {delta}");
     }
     let gaussian = Event::Gaussian { sensitivity: 1e-9, sigma: 1.0 };
     for delta in [f64::NAN, 0.0, -1e-5, f64::NEG_INFINITY] {

@@ -25,7 +25,7 @@ use crate::streams::Streams;
 use averaged::ReleaseMean;
 use dzoa_privacy::ball::norm;
 use dzoa_privacy::packed::pack;
-use dzoa_privacy::{Charge, Digest, Event, Ledger, Query, Receipt, Refused, Release};
+use dzoa_privacy::{Charge, ChargeRefused, Digest, Event, Ledger, Query, Receipt, Release};
 use link::{Link, Received};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -182,7 +182,7 @@ impl Agent {
 
     /// Charges this round. The entry is persisted even if the step fails: its failure may say
     /// something, too.
-    fn charge(&mut self) -> Result<Receipt, Refused> {
+    fn charge(&mut self) -> Result<Receipt, ChargeRefused> {
         let query = self.query();
         let written = self.ledger.entries().len();
         let receipt = self.ledger.charge(query.clone())?;

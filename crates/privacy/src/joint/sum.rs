@@ -1,6 +1,7 @@
 //! From all contributions to the public sum.
 
-use super::Context;
+use super::fields::Fields;
+use super::transcript::{Context, Transcript};
 use super::words::Words;
 use thiserror::Error;
 
@@ -39,6 +40,14 @@ pub enum NoSum {
         /// The first such coordinate.
         coordinate: usize,
     },
+}
+
+impl Context {
+    /// The transcript after this sum.
+    pub fn follow(&self, sum: &Sum) -> Transcript {
+        let hash = Fields::hash("dzoa 2026 joint sum").bytes(&self.id().0);
+        Transcript(hash.numbers(bytemuck::cast_slice(sum.steps())).digest())
+    }
 }
 
 impl Sum {

@@ -373,7 +373,10 @@ fn a_masked_sum_is_answered_once_and_its_charge_is_found_again() {
         context.charge(0, [6; 16].into(), "dzoa", &network.keys[0]),
     ] {
         let refused = ledger.charge(other);
-        assert!(matches!(refused, Err(crate::Refused::Answered { round: 1, .. })), "{refused:?}");
+        assert!(
+            matches!(refused, Err(crate::ChargeRefused::Answered { round: 1, .. })),
+            "{refused:?}"
+        );
     }
     // Without masks it is a release of its own, charged and noised as such.
     let open = network.context(Colluders::All, 2);

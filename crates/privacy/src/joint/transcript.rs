@@ -12,13 +12,13 @@
 //! noise is added.
 
 use super::fields::Fields;
-use super::{JointQuery, Members, ShareKey, Sum};
+use super::{JointQuery, Members, ShareKey};
 use crate::{Colluders, Digest, Event, Query, RunId};
 use thiserror::Error;
 
 /// The chain of everything public that happened. Equal at all agents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Transcript(Digest);
+pub struct Transcript(pub(super) Digest);
 
 /// What a transcript begins with.
 #[derive(Clone, Copy, Debug)]
@@ -151,11 +151,5 @@ impl Context {
             program: program.into(),
             event: self.event(position),
         }
-    }
-
-    /// The transcript after this sum.
-    pub fn follow(&self, sum: &Sum) -> Transcript {
-        let hash = Fields::hash("dzoa 2026 joint sum").bytes(&self.id.0);
-        Transcript(hash.numbers(bytemuck::cast_slice(sum.steps())).digest())
     }
 }

@@ -89,7 +89,7 @@ pub enum LedgerRecord {
 
 /// A charge that the ledger does not allow. Nothing was written, no noise may be drawn.
 #[derive(Clone, Debug, Error, PartialEq)]
-pub enum Refused {
+pub enum ChargeRefused {
     /// The budget would be exceeded.
     #[error("the budget of epsilon {} at delta {} would be exceeded: {spent:.6} is spent, this \
         release would make it {would:.6}", budget.epsilon, budget.delta)]
@@ -147,7 +147,7 @@ pub struct Tampered {
 /// // The same query again is the same release, and no second charge.
 /// ledger.charge(Event::Unprotected.query(1))?;
 /// assert_eq!(ledger.entries().len(), 1);
-/// # Ok::<(), dzoa_privacy::Refused>(())
+/// # Ok::<(), dzoa_privacy::ChargeRefused>(())
 /// ```
 ///
 /// A receipt cannot be made elsewhere:
@@ -197,12 +197,12 @@ impl Ledger {
     /// A query that was charged before, made from the same inputs by the same program, is not
     /// charged again: it is the same release, to the last bit. Anything else is a charge of its
     /// own, also for a round that has one.
-    pub fn charge(&mut self, query: Query) -> Result<Receipt, Refused> {
+    pub fn charge(&mut self, query: Query) -> Result<Receipt, ChargeRefused> {
         if let Some(same) = self.charge_for(&query) {
             return Ok(Receipt { event: same.event, id: same.id() });
         }
         if let Some(context) = context_of(&query.event).filter(|id| self.contexts.contains(id)) {
-            return Err(Refused::Answered { round: query.round, context });
+            return Err(ChargeRefused::Answered { round: query.round, context });
         }
         let attempt = self.charges_of(query.run, query.round).count() as u32;
         let Query { run, round, inputs, program, event } = query;
@@ -215,7 +215,7 @@ impl Ledger {
             let within = would <= budget.epsilon;
             if !within {
                 let spent = self.spent.epsilon(budget.delta);
-                return Err(Refused::Budget { budget, spent, would });
+                return Err(ChargeRefused::Budget { budget, spent, would });
             }
         }
         let charge = Charge { run, round, attempt, inputs, program, event };
@@ -235,7 +235,10 @@ impl Ledger {
     }
 
     /// Whether everything that a run may still charge fits into the budget.
-    pub fn affords<'a>(&self, events: impl IntoIterator<Item = &'a Event>) -> Result<(), Refused> {
+    pub fn affords<'a>(
+        &self,
+        events: impl IntoIterator<Item = &'a Event>,
+    ) -> Result<(), ChargeRefused> {
         let Some(budget) = self.budget() else { return Ok(()) };
         let mut all = self.spent.clone();
         events.into_iter().try_for_each(|event| all.compose(event))?;
@@ -243,7 +246,7 @@ impl Ledger {
         if would <= budget.epsilon {
             return Ok(());
         }
-        Err(Refused::Run { budget, spent: self.spent.epsilon(budget.delta), would })
+        Err(ChargeRefused::Run { budget, spent: self.spent.epsilon(budget.delta), would })
     }
 
     /// Writes down that a run begins, once.

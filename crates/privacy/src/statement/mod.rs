@@ -69,7 +69,7 @@ pub enum EarlierRuns {
 /// assert_eq!(statement.epsilon_exact, statement.planned_epsilon);
 /// assert!(statement.epsilon_exact > statement.epsilon_charged);
 /// assert!(statement.sentence().starts_with("EXACT"));
-/// # Ok::<(), dzoa_privacy::Refused>(())
+/// # Ok::<(), dzoa_privacy::ChargeRefused>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Statement {
