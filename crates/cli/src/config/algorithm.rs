@@ -168,7 +168,7 @@ fn check_admm(section: &Section<'_>, options: &Section<'_>, spec: &RunSpec) -> R
     if spec.mechanism.certifies() && spec.tolerance != Auto::Given(None) {
         return Err(options
             .error("tolerance", "has no effect with mechanism `output`")
-            .hint("under output the tolerance is part of the promise: privacy.tolerance"));
+            .hint("under output the tolerance is part of the guarantee: privacy.tolerance"));
     }
     only_with(section, "step", !spec.step.is_auto(), "algorithm.name = \"d-zoa\"", false)
 }
@@ -208,9 +208,11 @@ fn mode(section: &Section<'_>) -> Result<Mode> {
 }
 
 /// Whether a key says "auto", which only mechanisms with a budget know.
-fn is_auto(section: &Section<'_>, key: &'static str, promised: bool) -> Result<bool> {
+fn is_auto(section: &Section<'_>, key: &'static str, guaranteed: bool) -> Result<bool> {
     match section.node(key) {
-        Some(TomlNode { value: Value::String(word), .. }) if word == "auto" && promised => Ok(true),
+        Some(TomlNode { value: Value::String(word), .. }) if word == "auto" && guaranteed => {
+            Ok(true)
+        }
         Some(TomlNode { value: Value::String(word), .. }) if word == "auto" => Err(section
             .error(key, "is \"auto\", which needs a mechanism with a total_epsilon")
             .hint("give a number")),

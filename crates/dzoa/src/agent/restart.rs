@@ -32,7 +32,7 @@ pub enum CannotLeave {
     #[error("no terms are known for a smaller neighbourhood")]
     NoTerms,
     /// There is no guarantee with fewer neighbours.
-    #[error("the promise cannot be kept without it: {0}")]
+    #[error("the guarantee cannot hold without it: {0}")]
     NoGuarantee(String),
 }
 

@@ -1,4 +1,4 @@
-//! What the exact mechanisms promise, attacked; and what they cost, measured.
+//! What the exact mechanisms guarantee, attacked; and what they cost, measured.
 
 mod common;
 
