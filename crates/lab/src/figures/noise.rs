@@ -89,7 +89,7 @@ impl Figure for NoiseFigure {
         let panels = ('a'..).zip(PANELS.iter().zip(EPSILONS)).map(panel).collect();
         let ratios = EPSILONS.map(|epsilon| ratio(points, epsilon)).join("; ");
         let caption = format!(
-            "**NoiseFigure.** Why `intrinsic` is nominal: the noise that its epsilon assumes \
+            "**Noise.** Why `intrinsic` is nominal: the noise that its epsilon assumes \
              (Theorem 1, δ = {}) and the standard \
              deviation of a coordinate over {REPLICATES} repetitions of the inner loop at the \
              inputs of the round, on the \
