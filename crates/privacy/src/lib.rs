@@ -41,7 +41,9 @@ pub use rdp::Renyi;
 pub use release::{
     BrokenSeal, NoiseKey, NoisyObjective, NoisyScalars, Private, Release, Sealed, WrongEvent,
 };
-pub use statement::{EarlierRuns, Facts, JointStatement, Statement};
+pub use statement::{
+    CurveWords, EarlierRuns, Facts, FoundNoise, JointStatement, Statement, Stressed,
+};
 pub use theorem2::Theorem2;
 
 /// Rounds a computed bound up by a few units in the last place: more than the rounding error of the

@@ -2,6 +2,7 @@
 
 use crate::pages::facts;
 use crate::summary::{NOT_TO_BE_SHARED, Summary};
+use dzoa::privacy::Statement;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -33,11 +34,7 @@ pub fn describe(summary: &Summary, out: &Path) -> String {
     }
     let _ = writeln!(text, "\n  privacy: {}", summary.privacy_statement());
     if summary.privacy.first().is_some_and(|entry| entry.c1_holds == Some(false)) {
-        let _ = writeln!(
-            text,
-            "  Lemma 3 is taken with a c1 that does not hold for the {} loss on these rows.",
-            summary.loss
-        );
+        let _ = writeln!(text, "  {}", Statement::c1_does_not_hold(&summary.loss));
     }
     if summary.step_raised {
         let _ = writeln!(text, "  u_2 was raised to what the objective's values can resolve.");

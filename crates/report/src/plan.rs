@@ -27,16 +27,11 @@ pub fn describe_plan(name: &str, plan: &Outline) -> String {
 }
 
 fn facts(plan: &Outline) -> Vec<(&'static str, String)> {
-    let claim = match plan.claim {
-        "exact" => "exact",
-        "nominal" => "NOMINAL: no guarantee",
-        _ => "guarantees nothing",
-    };
     let agents = plan.agents.len();
     let shown = if agents == 1 { "agent" } else { "agents" };
     let mut facts = vec![
         ("algorithm", plan.algorithm.to_string()),
-        ("mechanism", format!("{} ({claim})", plan.mechanism)),
+        ("mechanism", format!("{} ({})", plan.mechanism, plan.claim.of_mechanism())),
         ("problem", format!("{} loss, {} columns, {agents} {shown}", plan.loss, plan.features)),
     ];
     let rho = plan.rho.map(|rho| format!(", rho {}", short(rho))).unwrap_or_default();
@@ -62,8 +57,8 @@ fn facts(plan: &Outline) -> Vec<(&'static str, String)> {
         facts.push(("values", format!("at most {calls} of the objective")));
     }
     if let (Some(epsilon), Some(delta)) = (plan.epsilon_total, plan.delta) {
-        let by = if plan.claim == "nominal" { ", by Theorem 2: nominal" } else { ", exact" };
-        facts.push(("total", format!("epsilon {} at delta {delta:e}{by}", short(epsilon))));
+        let claim = plan.claim.of_total();
+        facts.push(("total", format!("epsilon {} at delta {delta:e}, {claim}", short(epsilon))));
     }
     facts
 }

@@ -64,11 +64,7 @@ pub fn convergence_svg(summary: &Summary) -> Option<String> {
         line = line.with_band(low, high);
     }
     let plots: Vec<Plot> = vec![line.into()];
-    let claim = match summary.claim() {
-        dzoa::privacy::Claim::Nominal => "privacy nominal: not a guarantee",
-        dzoa::privacy::Claim::Exact => "privacy exact",
-        dzoa::privacy::Claim::None => "no privacy claim",
-    };
+    let claim = summary.claim().in_title();
     let trials = match summary.trials {
         1 => String::new(),
         n => format!(", mean and range of {n} trials"),

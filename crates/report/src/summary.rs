@@ -1,6 +1,6 @@
 //! summary.json: the result of a run, in the words of the interface.
 
-use dzoa::privacy::{Claim, Statement};
+use dzoa::privacy::{Claim, FoundNoise, Statement};
 use serde::{Deserialize, Serialize};
 
 /// What is written into every file that holds values which depend on private rows and are not
@@ -133,6 +133,16 @@ impl From<Statement> for PrivacyEntry {
     }
 }
 
+impl PrivacyEntry {
+    fn noise(&self) -> FoundNoise {
+        FoundNoise {
+            assumed: self.sigma_assumed,
+            measured: self.sigma_measured,
+            epsilon_if_gaussian: self.epsilon_if_measured_noise_were_gaussian,
+        }
+    }
+}
+
 impl Summary {
     /// What may be said about the whole run.
     pub fn statement(&self) -> Statement {
@@ -149,7 +159,10 @@ impl Summary {
     pub fn privacy_statement(&self) -> String {
         let statement = self.statement();
         let noise = match statement.claim {
-            Claim::Nominal => self.noise_sentence().unwrap_or_default(),
+            Claim::Nominal => {
+                let found = self.privacy.iter().map(PrivacyEntry::noise).collect::<Vec<_>>();
+                FoundNoise::sentence(&found).unwrap_or_default()
+            }
             Claim::Exact | Claim::None => String::new(),
         };
         statement.sentence() + &noise
@@ -163,40 +176,5 @@ impl Summary {
             entry.epsilon_if_measured_noise_were_gaussian = None;
         }
         public
-    }
-
-    /// How the noise that is there compares with the noise that the claim assumes.
-    fn noise_sentence(&self) -> Option<String> {
-        let range = |values: Vec<f64>| {
-            let low = values.iter().copied().reduce(f64::min)?;
-            let high = values.iter().copied().reduce(f64::max)?;
-            Some((low, high))
-        };
-        let pick = |get: fn(&PrivacyEntry) -> Option<f64>| -> Vec<f64> {
-            self.privacy.iter().filter_map(get).collect()
-        };
-        let assumed = range(pick(|entry| entry.sigma_assumed))?;
-        let measured = range(pick(|entry| entry.sigma_measured))?;
-        let ratio = range(pick(|entry| {
-            Some(entry.sigma_assumed? / entry.sigma_measured.filter(|s| *s > 0.0)?)
-        }))?;
-        let verdict = if ratio.0 > 1.0 {
-            format!("{:.1} to {:.1} times less than it needs", ratio.0, ratio.1)
-        } else {
-            format!("{:.2} to {:.2} of what it needs", 1.0 / ratio.1, 1.0 / ratio.0)
-        };
-        let if_gaussian = range(pick(|entry| entry.epsilon_if_measured_noise_were_gaussian))
-            .map(|(_, largest)| {
-                format!(
-                    " If that noise were Gaussian, all rounds together would cost epsilon \
-                     {largest:.0}."
-                )
-            })
-            .unwrap_or_default();
-        Some(format!(
-            " It assumes noise of standard deviation {:.2e} to {:.2e}; \
-             measured: {:.2e} to {:.2e}, {verdict}.{if_gaussian}",
-            assumed.0, assumed.1, measured.0, measured.1
-        ))
     }
 }

@@ -6,7 +6,7 @@ use crate::args::{
 use crate::terminal;
 use dzoa::network::{Graph, TOPOLOGIES};
 use dzoa::privacy::calibrate::{self, Corollary1};
-use dzoa::privacy::gaussian;
+use dzoa::privacy::{Claim, gaussian};
 use dzoa::registry::{Options, Registry};
 use dzoa::streams::{Purpose, Streams};
 use dzoa::theory::{Theorem3, Theorem3Inputs, theorem3_bound};
@@ -14,7 +14,7 @@ use dzoa_table::{Error, Result};
 use serde_json::json;
 use std::fmt::Write;
 
-const NOMINAL: &str = "nominal: the paper's figure, not a guarantee";
+const NOMINAL: &str = Claim::PAPERS_FIGURE;
 
 /// Runs one calculator and prints its result.
 pub fn calculate(calculator: &Calculator) -> Result<()> {

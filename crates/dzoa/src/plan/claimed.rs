@@ -3,7 +3,7 @@
 use super::given::Auto;
 use crate::guarantee::BudgetTarget;
 use dzoa_privacy::calibrate::{self, Schedule};
-use dzoa_privacy::{Accountant, Budget, Event, ExactGaussian};
+use dzoa_privacy::{Accountant, Budget, Claim, Event, ExactGaussian};
 
 /// What a mechanism claims about a whole run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,6 +27,15 @@ pub enum Claimed {
 }
 
 impl Claimed {
+    /// Which claim it is.
+    pub fn claim(&self) -> Claim {
+        match self {
+            Self::Nothing => Claim::None,
+            Self::Nominal { .. } => Claim::Nominal,
+            Self::Exact { .. } => Claim::Exact,
+        }
+    }
+
     /// Its delta, where it has one.
     pub fn delta(&self) -> Option<f64> {
         match self {

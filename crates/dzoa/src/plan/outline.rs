@@ -5,7 +5,7 @@ use super::data::Data;
 use super::plan::{AgentPlan, Plan};
 use crate::agent::Average;
 use crate::run::Costs;
-use dzoa_privacy::Event;
+use dzoa_privacy::{Claim, Event};
 use serde::Serialize;
 
 /// Every number that a plan has chosen, and what it costs.
@@ -16,7 +16,7 @@ pub struct Outline {
     /// Which mechanism.
     pub mechanism: &'static str,
     /// `exact`, `nominal` or `none`.
-    pub claim: &'static str,
+    pub claim: Claim,
     /// Which loss.
     pub loss: &'static str,
     /// P.
@@ -102,11 +102,7 @@ impl Plan {
         Outline {
             algorithm: spec.algorithm.name(),
             mechanism: spec.mechanism.name(),
-            claim: match claimed {
-                Claimed::Nothing => "none",
-                Claimed::Nominal { .. } => "nominal",
-                Claimed::Exact { .. } => "exact",
-            },
+            claim: claimed.claim(),
             loss: self.data().loss(),
             features: self.data().dim(),
             rho: spec.algorithm.reads_rho().then_some(admm.rho),

@@ -37,7 +37,12 @@ fn the_outlines_totals_are_the_charges_composed_by_the_accountant() {
         }
         let largest = outline.agents.iter().filter_map(|agent| agent.epsilon_total);
         assert_eq!(outline.epsilon_total, largest.reduce(f64::max), "{}", named(&spec));
-        assert_eq!((outline.claim, outline.delta), ("exact", Some(DELTA)), "{}", named(&spec));
+        assert_eq!(
+            (outline.claim.word(), outline.delta),
+            ("exact", Some(DELTA)),
+            "{}",
+            named(&spec)
+        );
     }
 }
 
@@ -143,7 +148,7 @@ fn what_is_nominal_costs_what_theorem_2_says_and_what_is_not_private_costs_nothi
         .unwrap();
     let expected = row["epsilon_theorem2"].as_f64().unwrap();
     let outline = planned(&spec("d-zoa", intrinsic())).outline();
-    assert_eq!((outline.claim, outline.delta), ("nominal", Some(1e-3)));
+    assert_eq!((outline.claim.word(), outline.delta), ("nominal", Some(1e-3)));
     for agent in &outline.agents {
         assert!((agent.epsilon_total.unwrap() / expected - 1.0).abs() < 1e-12);
         assert_eq!(agent.epsilon_first_round, Some(0.15));
@@ -153,7 +158,7 @@ fn what_is_nominal_costs_what_theorem_2_says_and_what_is_not_private_costs_nothi
         assert!((agent.noise_first.unwrap() / sigma - 1.0).abs() < 1e-12);
     }
     let nothing = planned(&spec("d-zoa", Mechanism::none())).outline();
-    assert_eq!((nothing.claim, nothing.epsilon_total, nothing.delta), ("none", None, None));
+    assert_eq!((nothing.claim.word(), nothing.epsilon_total, nothing.delta), ("none", None, None));
     let spent = nothing.agents.iter().any(|agent| agent.epsilon_total.is_some());
     assert!(!spent && nothing.agents.iter().all(|agent| agent.sensitivity.is_none()));
 }

@@ -232,12 +232,12 @@ impl Claim {
                 // Theorem 1 for one round, Theorem 2 for several.
                 let several = claimed.spent(rounds, []).unwrap_or(epsilon);
                 let epsilon = if rounds == 1 { epsilon } else { several };
-                Ok(Self { claim: "nominal", epsilon, delta, mu: None })
+                Ok(Self { claim: claimed.claim().word(), epsilon, delta, mu: None })
             }
             claimed @ Claimed::Exact { budget, .. } => {
                 let epsilon = claimed.spent(rounds, charged).unwrap_or(f64::INFINITY);
                 let mu = composed_mu(charged);
-                Ok(Self { claim: "exact", epsilon, delta: budget.delta, mu })
+                Ok(Self { claim: claimed.claim().word(), epsilon, delta: budget.delta, mu })
             }
         }
     }

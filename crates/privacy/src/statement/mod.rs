@@ -8,9 +8,14 @@
 //! [`Statement::new`], and the larger of charge and plan is stated.
 
 mod joint;
+mod labels;
+mod noise;
+mod reasons;
 mod words;
 
 pub use joint::JointStatement;
+pub use labels::{CurveWords, Stressed};
+pub use noise::FoundNoise;
 
 use crate::accountant::Accountant;
 use crate::{
@@ -121,24 +126,6 @@ pub struct Statement {
 }
 
 impl Statement {
-    /// Why a seeded run guarantees nothing.
-    pub const SEEDED: &'static str =
-        "the run is seeded, for tests: whoever knows the seed can subtract the noise";
-    /// Why several trials guarantee nothing.
-    pub const REPEATED: &'static str = "several trials release about the same rows that often";
-    /// What dropping rows means.
-    pub const ROWS_DROPPED: &'static str = "Rows with missing values are dropped \
-        (schema.on_missing = \"drop\"): the \
-         number of rows, which is taken for public, depends on private cells";
-    /// What a trusted solver means.
-    pub const TRUSTED_SOLVER: &'static str = "One solver is trusted with the rows of all agents: \
-        the guarantee is \
-         against those who see its result, not against the solver";
-    /// What values from a black box must satisfy.
-    pub const OWN_SAMPLE: &'static str = "It rests on every value depending on its own sample \
-        only, and on the \
-         objective not failing by the data";
-
     /// Nothing is guaranteed.
     pub fn none() -> Self {
         Self {

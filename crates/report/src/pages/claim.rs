@@ -1,17 +1,8 @@
 //! The privacy claim at the top: three looks that differ in word, shape, border and colour.
 
 use crate::summary::{NOT_TO_BE_SHARED, Summary};
-use dzoa::privacy::Claim;
+use dzoa::privacy::{Claim, Statement};
 use maud::{Markup, PreEscaped, html};
-
-/// The class that gives a claim its look.
-fn class(claim: Claim) -> &'static str {
-    match claim {
-        Claim::Nominal => "nominal",
-        Claim::Exact => "exact",
-        Claim::None => "none",
-    }
-}
 
 /// A shield with a tick, a warning triangle, an open padlock: different outlines, not only colours.
 fn icon(claim: Claim) -> PreEscaped<&'static str> {
@@ -50,7 +41,7 @@ pub fn banner(summary: &Summary) -> Markup {
     let statement = summary.statement();
     let (claim, headline) = (statement.claim, statement.headline());
     html! {
-        aside class={ "claim " (class(claim)) } role="note" aria-label=(headline) {
+        aside class={ "claim " (claim.word()) } role="note" aria-label=(headline) {
             (icon(claim))
             div {
                 p.headline { (headline) }
@@ -68,21 +59,14 @@ pub fn owner_only() -> Markup {
     html! {
         aside.holder role="note" aria-label="Who may see this page" {
             strong { (first.to_uppercase()) (rest) "." }
-            " Errors, optimum, accuracy and what was measured are computed from the rows as they "
-            "are. No guarantee covers them, whatever is claimed for the messages. model.json holds "
-            "what was exchanged, and nothing else."
+            " " (Statement::MEASURED_ON_ROWS)
         }
     }
 }
 
 /// A claim in a table.
 pub fn badge(claim: Claim) -> Markup {
-    let words = match claim {
-        Claim::Exact => "exact",
-        Claim::Nominal => "nominal: no guarantee",
-        Claim::None => "none",
-    };
-    html! { span class={ "badge " (class(claim)) } { (words) } }
+    html! { span class={ "badge " (claim.word()) } { (claim.label()) } }
 }
 
 /// The statement without the word in capitals that the headline has already said.

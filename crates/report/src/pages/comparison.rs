@@ -161,11 +161,7 @@ pub fn pareto(points: &[ParetoPoint], rows: &[ComparisonRow]) -> Option<PageChar
             of.iter().map(|point| (point.epsilon, value(point))).collect()
         };
         let claim = rows.iter().find(|row| row.algorithm == *name).map(|row| row.claim);
-        let caution = match claim {
-            Some(Claim::Nominal) => ", nominal: no guarantee",
-            Some(Claim::None) => ", no guarantee",
-            Some(Claim::Exact) | None => "",
-        };
+        let caution = claim.map_or("", Claim::caution);
         let curve = PageCurve::line(format!("{name}{caution}"), pick(|point| point.error_median))
             .look(Look::Bars);
         chart.with(curve.spread(

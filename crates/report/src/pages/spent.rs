@@ -4,17 +4,8 @@ use super::chart::{Look, PageChart, PageCurve, number};
 use super::thin;
 use super::trace::{Points, Trace, over_agents};
 use crate::summary::{PrivacyEntry, Summary};
-use dzoa::privacy::Claim;
+use dzoa::privacy::{Claim, CurveWords, Statement, Stressed};
 use maud::{Markup, html};
-
-/// What the curve may be called.
-fn label(summary: &Summary) -> &'static str {
-    match summary.claim() {
-        Claim::Nominal => "nominal (Theorem 2)",
-        Claim::Exact => "exact",
-        Claim::None => "accounted, without a guarantee",
-    }
-}
 
 /// The chart, where the trace knows what was spent.
 pub fn chart(summary: &Summary, trace: &Trace) -> Option<PageChart> {
@@ -24,18 +15,12 @@ pub fn chart(summary: &Summary, trace: &Trace) -> Option<PageChart> {
     // Calibrated one by one, agents with the same budget differ in the last digits only.
     const ALIKE: f64 = 1.001;
     let alike = smallest.iter().zip(&largest).all(|(low, high)| high.1 <= low.1 * ALIKE);
-    let (title, axis) = match summary.claim() {
-        Claim::Nominal => ("Nominal epsilon: not a guarantee", "nominal ε (Theorem 2)"),
-        Claim::Exact => ("Exact epsilon", "exact ε"),
-        Claim::None => {
-            ("Epsilon accounted in a run without a guarantee", "ε, accounted without a guarantee")
-        }
-    };
+    let CurveWords { title, axis, curve } = summary.claim().of_curve();
     let who = if alike { "every agent" } else { "largest of the agents" };
     let mut chart = PageChart::new("spent", title, "round m", axis)
         .linear()
         .dashed(summary.claim() != Claim::Exact)
-        .with(PageCurve::line(format!("{}, {who}", label(summary)), largest).look(Look::Main));
+        .with(PageCurve::line(format!("{curve}, {who}"), largest).look(Look::Main));
     if !alike {
         for k in thin::agents(curves) {
             let name = summary.agent_names.get(k).map_or("?", String::as_str);
@@ -57,32 +42,9 @@ fn budget(summary: &Summary) -> Option<f64> {
 
 /// What the chart means, in plain words.
 pub fn words(summary: &Summary) -> Markup {
-    let statement = summary.statement();
+    let Stressed { before, strong, after } = summary.statement().of_spending();
     html! {
-        p {
-            @match statement.claim {
-                Claim::Exact => {
-                    "Every release is charged before it is made. The curve is what was charged so "
-                    "far, for the agent that was charged most. The guarantee is that of the whole "
-                    "plan, whenever a run ends."
-                }
-                Claim::Nominal => {
-                    "The curve is the paper's composition of its figure per round. "
-                    strong { "It is nominal: " }
-                    "it would be a cost only if the noise that it assumes were there."
-                }
-                Claim::None if statement.is_noisy() => {
-                    strong { "No guarantee. " }
-                    "The accounting is shown as a run that keeps its promise would show it; "
-                    "this run does not."
-                }
-                Claim::None => {
-                    strong { "Not protected. " }
-                    "There is no budget, and nothing to spend: "
-                    "everything was exchanged in the clear."
-                }
-            }
-        }
+        p { (before) @if !strong.is_empty() { strong { (strong) } } (after) }
     }
 }
 
@@ -113,10 +75,7 @@ pub fn table(summary: &Summary) -> Markup {
         details.numbers {
             summary { "Every agent's numbers" }
             @if summary.claim() != Claim::Exact {
-                p {
-                    "Without an exact claim these are figures on paper: "
-                    "none of them is a guarantee."
-                }
+                p { (Statement::FIGURES_ON_PAPER) }
             }
             div.scroll tabindex="0" {
                 table {

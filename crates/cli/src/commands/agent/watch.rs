@@ -181,15 +181,12 @@ impl Watch {
 
     /// Epsilon spent by this run and the claim that goes with it.
     fn spent(&self, node: &Node, rounds: u64) -> Option<(f64, &'static str)> {
-        match self.claimed {
-            Claimed::Nominal { .. } if rounds > 0 => {
-                Some((self.claimed.spent(rounds, [])?, "nominal, no guarantee"))
-            }
-            Claimed::Exact { budget, .. } => {
-                Some((node.agent().ledger().epsilon(budget.delta), "exact"))
-            }
-            _ => None,
-        }
+        let epsilon = match self.claimed {
+            Claimed::Nominal { .. } if rounds > 0 => self.claimed.spent(rounds, [])?,
+            Claimed::Exact { budget, .. } => node.agent().ledger().epsilon(budget.delta),
+            _ => return None,
+        };
+        Some((epsilon, self.claimed.claim().so_far()))
     }
 
     fn measure(&self, node: &Node, done: u64, epsilon: Option<f64>) {
