@@ -50,7 +50,7 @@ class _DistributedLinearModel(BaseEstimator):
         names, parts = self._parts(agents, y, seed)
         split = isinstance(self.agents if agents is None else agents, numbers.Integral)
         if split and self.partition == "dirichlet" and len(parts) > 1:
-            leaks.append("The partition `dirichlet` reads the targets: for simulations only")
+            leaks.append("partition")
         middle, half = self._scaling(X, private, leaks)
         scaled = np.clip((X - middle) / half, -1.0, 1.0)
         if self.fit_intercept:
@@ -75,6 +75,7 @@ class _DistributedLinearModel(BaseEstimator):
             "delta": _check.number("delta", self.delta, high=1.0),
             "rows_per_person": _check.count("rows_per_person", self.rows_per_person),
             "tol": _check.number("tol", self.tol, strict=False),
+            "leaks": leaks,
             "seed": seed,
             "threads": _check.count("threads", self.threads, low=0),
         }
@@ -96,18 +97,7 @@ class _DistributedLinearModel(BaseEstimator):
         self.n_iter_ = found["rounds"]
         self.rho_ = found["rho"]
         self.bounds_ = (middle - half, middle + half)
-        per_person = "" if self.rows_per_person == 1 else f" (at most {self.rows_per_person} rows a person)"
-        self.privacy_: PrivacyStatement = statement(
-            found["mechanism"],
-            found["names"],
-            found["statements"],
-            void=tuple(leaks) if private else (),
-            rests_on=(
-                f"Bounds, columns, classes and the agents' numbers of rows are public{per_person}",
-                "Every further fit on these rows adds to it",
-                "What steps before this one learn from the rows (a scaler in a pipeline) is not covered",
-            ),
-        )
+        self.privacy_: PrivacyStatement = statement(found["statement"])
 
     def _algorithm(self) -> str:
         if self.algorithm not in ("admm", "d-zoa"):
@@ -138,7 +128,7 @@ class _DistributedLinearModel(BaseEstimator):
         if self.bounds is None:
             low, high = X.min(axis=0), X.max(axis=0)
             if private:
-                leaks.append("The bounds were taken from the data: give public ones")
+                leaks.append("bounds")
                 warnings.warn(
                     "bounds were not given and are taken from the data: that reveals its extremes, and the guarantee "
                     "is void; hint: bounds=(low, high) from public knowledge",
@@ -228,7 +218,7 @@ class _Regressor(RegressorMixin, _DistributedLinearModel):
         if self.target_bounds is None:
             low, high = float(np.min(y)), float(np.max(y))
             if self.total_epsilon is not None:
-                leaks.append("The target bounds were taken from the data: give public ones")
+                leaks.append("target_bounds")
                 warnings.warn(
                     "target_bounds were not given and are taken from the data: that reveals its extremes, and the "
                     "guarantee is void; hint: target_bounds=(low, high) from public knowledge",
@@ -299,7 +289,7 @@ class _Classifier(ClassifierMixin, _DistributedLinearModel):
                 "hint: classes=(negative, positive)"
             )
         if self.total_epsilon is not None:
-            leaks.append("The classes were taken from the data: give public ones")
+            leaks.append("classes")
             warnings.warn(
                 "classes were not given and are taken from the data: one row can decide what they are, and the "
                 "guarantee is void; hint: classes=(negative, positive) from public knowledge",

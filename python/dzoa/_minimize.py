@@ -16,13 +16,6 @@ Array = npt.NDArray[np.float64]
 Objective = Callable[[Array], Any]
 
 
-#: Why a result that holds values of the objective claims nothing.
-UNPROTECTED = (
-    "Unprotected values of the objective were recorded (record_every; fun and the trace hold them): for the holder of "
-    "the rows, do not share"
-)
-
-
 @dataclass
 class Result:
     """What a run found, what it cost, and what it may claim."""
@@ -48,6 +41,8 @@ class Result:
     #: Whether u_2 was raised to what the objective's values can resolve.
     step_raised: bool
     columns: dict[str, Array] = field(repr=False)
+    #: Who may see ``fun``, where a guarantee for the rest does not cover it.
+    fun_note: str | None = field(default=None, repr=False)
 
     @property
     def x(self) -> Array:
@@ -112,8 +107,8 @@ class Result:
 
     def __str__(self) -> str:
         value = "" if self.fun is None else f", objective {self.fun:.6g}"
-        if value and self.privacy.mechanism == "scalar":
-            value += " (unprotected: do not share)"
+        if self.fun_note:
+            value += f" ({self.fun_note})"
         return (
             f"{self.status} after {self.rounds} rounds{value}, {self.nfev} evaluations by {len(self.agents)} agents\n"
             f"x = {self.x}\nprivacy: {self.privacy}"
@@ -209,16 +204,12 @@ def minimize(
     network = _network.describe(graph, names, len(functions))
     if names is None and len(network["names"]) != len(functions):
         raise ValueError(f"graph: has {len(network['names'])} agents, but there are {len(functions)} objectives")
-    planned = _check.optional_count("rounds", rounds)
-    if record_every is None:
-        # Values of the objective are not protected: under a guarantee nobody asks for them unless told to.
-        record_every = 0 if mechanism == "scalar" else max(1, (planned or 100) // 50)
     options = {
         "dim": _check.count("dim", dim),
         "batched": bool(batched),
         "per_sample": bool(per_sample),
         "rho": _check.optional_number("rho", rho),
-        "rounds": planned,
+        "rounds": _check.optional_count("rounds", rounds),
         "inner_steps": _check.optional_count("inner_steps", inner_steps),
         "directions": _check.optional_count("directions", directions),
         "smoothing": _check.optional_number("smoothing", smoothing),
@@ -241,15 +232,11 @@ def minimize(
         "shortest_step": _check.number("shortest_step", shortest_step),
         "max_evaluations": _check.optional_count("max_evaluations", max_evaluations),
         "cache": _check.count("cache", cache, low=0),
-        "record_every": _check.count("record_every", record_every, low=0),
+        "record_every": None if record_every is None else _check.count("record_every", record_every, low=0),
         "seed": _check.seed("seed", seed),
         "threads": _check.count("threads", threads, low=0),
     }
-    if mechanism == "none" and (total_epsilon is not None or epsilon is not None):
-        raise ValueError('total_epsilon and epsilon have no effect with mechanism="none"; hint: mechanism="scalar"')
     found = _core.minimize(functions, network, options, callback)
-    rests_on = ("It rests on every value depending on its own sample only, and on the objective not raising by the data",)
-    void = (UNPROTECTED,) if mechanism == "scalar" and options["record_every"] > 0 else ()
     return Result(
         coefficients=found["coefficients"],
         fun=found["fun"],
@@ -258,9 +245,7 @@ def minimize(
         rounds=found["rounds_done"],
         evaluations=found["evaluations"],
         trace_evaluations=found["watched"],
-        privacy=statement(
-            mechanism, found["names"], found["statements"], void=void, rests_on=rests_on
-        ),
+        privacy=statement(found["statement"]),
         agents=found["names"],
         edges=found["edges"],
         settings={
@@ -268,4 +253,5 @@ def minimize(
         },
         step_raised=found["step_raised"],
         columns=found["trace"],
+        fun_note=found["fun_note"],
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from . import _core
@@ -34,28 +33,14 @@ class PrivacyStatement:
         return self.sentence
 
 
-def statement(
-    mechanism: str,
-    names: list[str],
-    statements: Sequence[_core.Statement],
-    *,
-    void: tuple[str, ...] = (),
-    rests_on: tuple[str, ...] = (),
-) -> PrivacyStatement:
-    """The statement of a run; ``void`` lists what takes a guarantee away."""
-    if mechanism == "intrinsic":
-        rests_on = ("The noise that it assumes is not added, and was not measured here",)
-    elif mechanism == "none":
-        void, rests_on = (), ()
-    said = _core.together(list(statements), list(void), list(rests_on))
-    if mechanism == "none":
-        return PrivacyStatement("none", mechanism, sentence=said.sentence)
+def statement(said: _core.Statement) -> PrivacyStatement:
+    """What the library says about a run, as a value that can be compared, copied and pickled."""
     return PrivacyStatement(
         said.claim,
-        mechanism,
-        None if said.claim == "none" else said.epsilon,
+        said.mechanism,
+        said.epsilon,
         said.delta,
-        {name: own.epsilon for name, own in zip(names, statements)},
-        notes=void if said.claim == "none" else rests_on,
+        said.per_agent,
+        notes=tuple(said.notes),
         sentence=said.sentence,
     )

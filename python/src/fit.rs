@@ -3,14 +3,15 @@
 use crate::named::{named, regularizer};
 use crate::network::Network;
 use crate::run::{Listener, Stop, interruptible, streams};
-use crate::statement::{of_agents, sensitivities};
-use dzoa::plan::{Algorithm, Auto, Data, Keys, Mechanism, Plan, Refused, RunSpec};
+use crate::statement::{Reasons, Statement as Said, sensitivities};
+use dzoa::plan::{Algorithm, Data, Plan, Refused, RunSpec};
 use dzoa::prelude::*;
+use dzoa::privacy::{Budget, Statement};
 use dzoa::problem::loss::LOSSES;
 use dzoa::problem::partition::Partition;
 use dzoa::registry::Registry;
-use dzoa::run::EarlyStop;
 use dzoa::streams::Purpose;
+use dzoa::tuning::Setting;
 use numpy::{PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -38,6 +39,7 @@ pub struct FitOptions {
     delta: f64,
     rows_per_person: usize,
     tol: f64,
+    leaks: Vec<String>,
     seed: Option<u64>,
     threads: usize,
 }
@@ -52,28 +54,29 @@ impl FitOptions {
 
 /// What is asked for; everything that was not given is left to the library's rules.
 fn spec(options: &FitOptions, problem: &Problem) -> PyResult<RunSpec> {
-    let mechanism = match options.total_epsilon {
-        None => Mechanism::none(),
-        Some(total_epsilon) => {
-            let keys = Keys {
-                total_epsilon: Some(total_epsilon),
-                delta: Some(options.delta),
-                schedule: Some(Auto::Auto),
-                rows_per_person: Some(options.rows_per_person),
-                ..Keys::default()
-            };
-            Mechanism::for_loss(&*problem.loss, &keys)
-                .map_err(|error| PyValueError::new_err(error.to_string()))?
-        }
-    };
-    let zeroth = options.algorithm == "d-zoa" || mechanism.needs_of_loop().is_some();
-    let algorithm = if zeroth { Algorithm::DZoa } else { Algorithm::Admm };
+    let wrong = |error: String| PyValueError::new_err(error);
+    let algorithm = Algorithm::named(&options.algorithm, &Setting::default())
+        .ok_or_else(|| wrong(format!("algorithm: unknown `{}`", options.algorithm)))?;
+    let budget = options.total_epsilon.map(|epsilon| Budget { epsilon, delta: options.delta });
+    let spec = RunSpec::for_budget(&*problem.loss, algorithm, budget, options.rows_per_person)
+        .map_err(|error| wrong(error.to_string()))?;
     Ok(RunSpec {
         rho: options.rho.into(),
         rounds: options.rounds.into(),
         inner_steps: options.inner_steps.into(),
         directions: options.directions.into(),
-        ..RunSpec::new(algorithm, mechanism)
+        ..spec
+    })
+}
+
+/// Why a guarantee is void, for what the estimators had to take from private data.
+fn leak(what: &str) -> PyResult<&'static str> {
+    Ok(match what {
+        "bounds" => Statement::BOUNDS_FROM_DATA,
+        "target_bounds" => Statement::TARGET_BOUNDS_FROM_DATA,
+        "classes" => Statement::CLASSES_FROM_DATA,
+        "partition" => Statement::PARTITION_READS_TARGETS,
+        other => return Err(PyValueError::new_err(format!("leaks: unknown `{other}`"))),
     })
 }
 
@@ -120,20 +123,27 @@ pub fn fit<'py>(
     let mut simulation =
         plan.simulation(Vec::new(), &run_streams).map_err(|error| refused(&options, &error))?;
     let stop = Stop::default();
-    // Under a budget nothing may end a run early: the charges are for all rounds.
-    let tolerance = if options.total_epsilon.is_some() { 0.0 } else { options.tol };
+    let mut early = plan.early_stop(options.tol);
     let status = interruptible(py, options.threads, &stop, || {
         let mut listener = Listener(stop.clone());
-        let mut early = EarlyStop::new(tolerance);
         let mut observer: Vec<&mut dyn Observer> = vec![&mut listener];
-        if tolerance > 0.0 {
-            observer.push(&mut early);
+        if let Some(early) = &mut early {
+            observer.push(early);
         }
         simulation.run(&mut observer)
     })?;
     if !matches!(status, Status::Finished | Status::Stopped { .. }) {
         return Err(PyRuntimeError::new_err(status.to_string()));
     }
+    let leaks = options.leaks.iter().map(|what| leak(what).map(String::from));
+    let reasons = Reasons {
+        void: leaks.collect::<PyResult<_>>()?,
+        rests_on: vec![
+            Statement::public_shape(options.rows_per_person),
+            Statement::EVERY_FIT_ADDS.into(),
+            Statement::STEPS_BEFORE.into(),
+        ],
+    };
     let fitted = simulation.agents();
     let estimates: Vec<Vec<f64>> = fitted.iter().map(Agent::estimate).collect();
     let result = PyDict::new(py);
@@ -144,8 +154,7 @@ pub fn fit<'py>(
     result.set_item("converged", matches!(status, Status::Stopped { .. }))?;
     result.set_item("rho", plan.admm().rho)?;
     result.set_item("sensitivity", sensitivities(&plan))?;
-    result.set_item("statements", of_agents(&plan, fitted, options.seed.is_some()))?;
-    result.set_item("mechanism", plan.spec().mechanism.name())?;
+    result.set_item("statement", Said::of_run(&plan, fitted, options.seed.is_some(), reasons))?;
     result.set_item("samples", parts.iter().map(Vec::len).collect::<Vec<_>>())?;
     Ok(result)
 }

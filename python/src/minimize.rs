@@ -5,15 +5,16 @@ use crate::named::regularizer;
 use crate::network::Network;
 use crate::oracle::{EarlyEnd, FirstError, PyOracle, count_samples};
 use crate::run::{Listener, interruptible, streams};
-use crate::statement::{of_agents, sensitivities};
+use crate::statement::{Reasons, Statement as Said, sensitivities};
 use dzoa::Status;
 use dzoa::agent::Agent;
 use dzoa::network::Graph;
 use dzoa::plan::{
-    Algorithm, Auto, Boxes, Data, DataKind, KeyError, Keys, Mechanism, PerAgent, Plan, Refused,
-    Reported, RunSpec,
+    Algorithm, Auto, Boxes, Data, DataKind, KeyError, Keys, Mechanism, MechanismEntry, PerAgent,
+    Plan, Refused, Reported, RunSpec,
 };
 use dzoa::prelude::ZerothOrder;
+use dzoa::privacy::{Claim, Statement};
 use dzoa::problem::{BlackBox, Failure, Limits};
 use dzoa::run::evaluate::mean;
 use dzoa::run::{Observer, RoundView, Simulation, ValueRecord, ValueRecorder};
@@ -56,7 +57,7 @@ pub struct Options {
     shortest_step: f64,
     max_evaluations: Option<u64>,
     cache: usize,
-    record_every: u64,
+    record_every: Option<u64>,
     seed: Option<u64>,
     threads: usize,
 }
@@ -92,26 +93,36 @@ impl Options {
 
     fn mechanism(&self) -> PyResult<Mechanism> {
         let name = self.mechanism.as_str();
+        let Some(entry) = MechanismEntry::named(name) else {
+            return Err(PyValueError::new_err(format!(
+                "mechanism: unknown `{name}`; hint: none, scalar, intrinsic"
+            )));
+        };
+        let kind = DataKind::Boxes { per_sample: self.per_sample, counted: self.samples.is_some() };
+        (entry.accepts)(kind).map_err(|refused| PyValueError::new_err(unsuited(name, &refused)))?;
+        let budget = self.total_epsilon.is_some() || self.epsilon.is_some();
+        if budget && entry.claim == Claim::None {
+            return Err(PyValueError::new_err(format!(
+                "total_epsilon and epsilon have no effect with mechanism=\"{name}\"; hint: \
+                 mechanism=\"scalar\""
+            )));
+        }
+        let reads = |key: &str| entry.reads.contains(&key);
         let keys = Keys {
             epsilon: self.epsilon,
             delta: self.delta,
-            total_epsilon: self.total_epsilon.filter(|_| name == "scalar"),
-            clip: self.clip.filter(|_| name == "scalar"),
+            total_epsilon: self.total_epsilon.filter(|_| reads("total_epsilon")),
+            clip: self.clip.filter(|_| reads("clip")),
             ..Keys::default()
         };
-        let mechanism = Mechanism::from_keys(name, &keys).map_err(|error| match error {
-            KeyError::Missing(key) => {
-                PyValueError::new_err(format!("{key} is missing: mechanism=\"{name}\" needs it"))
-            }
-            _ => PyValueError::new_err(format!(
-                "mechanism: unknown `{name}`; hint: none, scalar, intrinsic"
-            )),
-        })?;
-        let kind = DataKind::Boxes { per_sample: self.per_sample, counted: self.samples.is_some() };
-        match mechanism.accepts(kind) {
-            Ok(()) => Ok(mechanism),
-            Err(refused) => Err(PyValueError::new_err(unsuited(name, &refused))),
-        }
+        Mechanism::from_keys(name, &keys).map_err(|error| {
+            PyValueError::new_err(match error {
+                KeyError::Missing(key) => {
+                    format!("{key} is missing: mechanism=\"{name}\" needs it")
+                }
+                other => format!("mechanism=\"{name}\": {other}"),
+            })
+        })
     }
 }
 
@@ -163,7 +174,8 @@ pub fn minimize<'py>(
         let plan = Plan::new(&spec, &Data::Boxes(known), &graph)?;
         let mut simulation = plan.simulation(Vec::new(), &run_streams)?;
         let rounds = plan.rounds();
-        let mut recorder = ValueRecorder::new(boxes.clone(), penalty, options.record_every, rounds);
+        let every = options.record_every.unwrap_or_else(|| plan.record_values_every());
+        let mut recorder = ValueRecorder::new(boxes.clone(), penalty, every, rounds);
         let mut caller = Caller { callback, early: early.clone() };
         let mut listener = Listener(early.stop.clone());
         let mut observer: Vec<&mut dyn Observer> = vec![&mut recorder, &mut caller, &mut listener];
@@ -171,12 +183,10 @@ pub fn minimize<'py>(
         drop(observer);
         // The value of what is returned, also where the run ended early.
         let estimates: Vec<Vec<f64>> = simulation.agents().iter().map(Agent::estimate).collect();
-        let value = match options.record_every {
-            0 => None,
-            _ => recorder.objective(&mean(&estimates)).ok(),
-        };
+        let recorded = every > 0;
+        let value = recorded.then(|| recorder.objective(&mean(&estimates)).ok()).flatten();
         let records = recorder.records;
-        Ok(Minimized { plan, simulation, boxes, records, status, value, estimates })
+        Ok(Minimized { plan, simulation, boxes, records, recorded, status, value, estimates })
     })?
     .map_err(|failure| refused(py, &failure, &early.error))?;
     if let Status::ObjectiveFailed { failure, .. } = &minimized.status
@@ -196,6 +206,8 @@ struct Minimized {
     simulation: Box<dyn Simulation>,
     boxes: Vec<Arc<BlackBox>>,
     records: Vec<ValueRecord>,
+    /// Whether values of the objectives are among them.
+    recorded: bool,
     status: Status,
     /// The objective at the mean of the estimates.
     value: Option<f64>,
@@ -204,9 +216,19 @@ struct Minimized {
 }
 
 impl Minimized {
+    /// What takes a guarantee away: values that nothing protects. And what it rests on.
+    fn reasons(&self) -> Reasons {
+        let shown = self.recorded && self.plan.claimed().claim() == Claim::Exact;
+        Reasons {
+            void: Vec::from_iter(shown.then(|| Statement::VALUES_RECORDED.into())),
+            rests_on: vec![Statement::OWN_SAMPLE_NOT_RAISING.into()],
+        }
+    }
+
     /// As `dzoa.Result` takes it.
     fn into_dictionary(self, py: Python<'_>, seeded: bool) -> PyResult<Bound<'_, PyDict>> {
-        let Self { plan, simulation, boxes, records, status, value, estimates } = self;
+        let reasons = self.reasons();
+        let Self { plan, simulation, boxes, records, status, value, estimates, .. } = self;
         let (graph, agents) = (plan.graph(), simulation.agents());
         let result = PyDict::new(py);
         result.set_item("names", graph.names())?;
@@ -229,7 +251,9 @@ impl Minimized {
         result.set_item("inner_steps", inner[0].inner_steps)?;
         result.set_item("directions", inner[0].directions)?;
         result.set_item("sensitivity", sensitivities(&plan))?;
-        result.set_item("statements", of_agents(&plan, agents, seeded))?;
+        let note = value.and(reasons.void.first()).map(|_| Statement::UNPROTECTED_VALUE);
+        result.set_item("fun_note", note)?;
+        result.set_item("statement", Said::of_run(&plan, agents, seeded, reasons))?;
         result.set_item("trace", trace(py, &records)?)?;
         Ok(result)
     }

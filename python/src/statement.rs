@@ -4,71 +4,103 @@ use dzoa::agent::Agent;
 use dzoa::plan::{Circumstances, Plan};
 use dzoa::privacy::{Claim, EarlierRuns, Statement as Library};
 use pyo3::prelude::*;
+use pyo3::types::{IntoPyDict, PyDict};
 
-/// What may be said about one agent's rows, or about those of all agents.
+/// What may be said about a whole run.
 #[pyclass(module = "dzoa._core", frozen)]
-#[derive(Clone)]
-pub struct Statement(Library);
+pub struct Statement {
+    said: Library,
+    /// The mechanism.
+    #[pyo3(get)]
+    mechanism: &'static str,
+    /// The total of every agent; none where nothing is claimed.
+    per_agent: Option<Vec<(String, Option<f64>)>>,
+    /// Why the claim is weaker than the mechanism's, or what it rests on.
+    #[pyo3(get)]
+    notes: Vec<String>,
+}
 
 #[pymethods]
 impl Statement {
     /// `exact`, `nominal` or `none`.
     #[getter]
     fn claim(&self) -> &'static str {
-        match self.0.claim {
-            Claim::Exact => "exact",
-            Claim::Nominal => "nominal",
-            Claim::None => "none",
-        }
+        self.said.claim.word()
     }
 
-    /// The total: by Theorem 2 for a nominal claim, else the larger of charge and plan.
+    /// The total of every agent, by name, in their order; none where nothing is claimed.
+    #[getter]
+    fn per_agent<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        self.per_agent.as_ref().map(|each| each.into_py_dict(py)).transpose()
+    }
+
+    /// The largest total of an agent; none where nothing is claimed.
     #[getter]
     fn epsilon(&self) -> Option<f64> {
-        self.0.epsilon_theorem2.or(self.0.epsilon_exact)
+        total(&self.said).filter(|_| self.said.claim != Claim::None)
     }
 
     #[getter]
     fn delta(&self) -> Option<f64> {
-        self.0.delta
+        self.said.delta
     }
 
     #[getter]
     fn sentence(&self) -> String {
-        self.0.sentence()
+        self.said.sentence()
     }
 }
 
-/// The statement about every agent, however the run ended.
-pub fn of_agents(plan: &Plan, agents: &[Agent], seeded: bool) -> Vec<Statement> {
-    let of = |(k, agent): (usize, &Agent)| {
-        Statement(plan.statement(
-            k,
-            Circumstances {
-                ledger: agent.ledger(),
-                run: agent.run(),
-                // Nothing outlives a call.
-                earlier_runs: EarlierRuns::NotCounted,
-                void: Vec::from_iter(seeded.then(|| Library::SEEDED.into())),
-                rests_on: Vec::new(),
-            },
-        ))
-    };
-    agents.iter().enumerate().map(of).collect()
+/// What takes a guarantee away, and what it rests on, beyond what the library knows.
+#[derive(Default)]
+pub struct Reasons {
+    pub void: Vec<String>,
+    pub rests_on: Vec<String>,
+}
+
+impl Statement {
+    /// About all agents, however the run ended.
+    pub fn of_run(plan: &Plan, agents: &[Agent], seeded: bool, reasons: Reasons) -> Self {
+        let of = |(k, agent): (usize, &Agent)| {
+            plan.statement(
+                k,
+                Circumstances {
+                    ledger: agent.ledger(),
+                    run: agent.run(),
+                    // Nothing outlives a call.
+                    earlier_runs: EarlierRuns::NotCounted,
+                    void: Vec::from_iter(seeded.then(|| Library::SEEDED.into())),
+                    rests_on: Vec::new(),
+                },
+            )
+        };
+        let each: Vec<Library> = agents.iter().enumerate().map(of).collect();
+        let claimed = plan.claimed().claim();
+        let Reasons { void, rests_on } = match claimed {
+            Claim::None => Reasons::default(),
+            Claim::Nominal => {
+                Reasons { rests_on: vec![Library::NOISE_NOT_MEASURED.into()], ..reasons }
+            }
+            Claim::Exact => reasons,
+        };
+        let said = Library::together(&each).with(void.clone(), rests_on.clone());
+        let names = plan.graph().names().iter().cloned();
+        Self {
+            mechanism: plan.spec().mechanism.name(),
+            per_agent: (claimed != Claim::None)
+                .then(|| names.zip(each.iter().map(total)).collect()),
+            notes: if said.claim == Claim::None { void } else { rests_on },
+            said,
+        }
+    }
+}
+
+/// By Theorem 2 for a nominal claim, else the larger of charge and plan.
+fn total(statement: &Library) -> Option<f64> {
+    statement.epsilon_theorem2.or(statement.epsilon_exact)
 }
 
 /// Every agent's sensitivity.
 pub fn sensitivities(plan: &Plan) -> Vec<f64> {
     plan.agents().iter().map(|agent| agent.charges.sensitivity).collect()
-}
-
-/// One statement for all agents, with what takes a guarantee away and what it rests on.
-#[pyfunction]
-pub fn together(
-    statements: Vec<PyRef<'_, Statement>>,
-    void: Vec<String>,
-    rests_on: Vec<String>,
-) -> Statement {
-    let all = Library::together(statements.iter().map(|statement| &statement.0));
-    Statement(all.with(void, rests_on))
 }

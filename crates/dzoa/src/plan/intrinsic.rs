@@ -38,6 +38,14 @@ impl Intrinsic {
         }))
     }
 
+    /// Refuses data that it cannot protect, whatever its settings.
+    pub(super) fn protects(kind: DataKind) -> Result<(), Refused> {
+        match kind {
+            DataKind::Boxes { counted: false, .. } => Err(Refused::NotCounted),
+            _ => Ok(()),
+        }
+    }
+
     /// Lemma 3 at one agent. c1 is the loss's, or 1 where it has none, as the paper takes it.
     fn sensitivity(&self, place: &AgentPlace<'_>) -> f64 {
         let (c1, samples) = (place.data.assumed_c1(), place.data.samples(place.k));
@@ -75,10 +83,7 @@ impl Protection for Intrinsic {
     }
 
     fn accepts(&self, kind: DataKind) -> Result<(), Refused> {
-        match kind {
-            DataKind::Boxes { counted: false, .. } => Err(Refused::NotCounted),
-            _ => Ok(()),
-        }
+        Self::protects(kind)
     }
 
     fn numbers_per_agent(&self) -> Option<(&'static str, usize)> {

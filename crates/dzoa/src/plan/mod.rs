@@ -11,6 +11,7 @@
 
 mod claimed;
 mod data;
+mod defaults;
 mod forecast;
 mod given;
 mod intrinsic;

@@ -35,6 +35,14 @@ impl OutputNoise {
     pub(super) fn from_keys(keys: &Keys) -> Result<Mechanism, KeyError> {
         Ok(Mechanism::new(Self { total: keys.total()?, tolerance: keys.tolerance }))
     }
+
+    /// Refuses data that it cannot protect, whatever its settings.
+    pub(super) fn protects(kind: DataKind) -> Result<(), Refused> {
+        match kind {
+            DataKind::Rows => Ok(()),
+            DataKind::Boxes { .. } => Err(Refused::NoCertificate),
+        }
+    }
 }
 
 impl Protection for OutputNoise {
@@ -71,10 +79,7 @@ impl Protection for OutputNoise {
     }
 
     fn accepts(&self, kind: DataKind) -> Result<(), Refused> {
-        match kind {
-            DataKind::Rows => Ok(()),
-            DataKind::Boxes { .. } => Err(Refused::NoCertificate),
-        }
+        Self::protects(kind)
     }
 
     fn grid(&self, sizes: &Sizes) -> Vec<Setting> {

@@ -4,6 +4,8 @@
 //! [`Protection`](super::Protection), name it in `mod.rs`, and add a row to [`MECHANISMS`]. Config,
 //! `--help`, errors and Python read that table; nothing else asks which mechanism it is.
 
+use super::Refused;
+use super::data::DataKind;
 use super::keys::{KeyError, Keys};
 use super::mechanism::Mechanism;
 use super::{intrinsic, none, output, scalar};
@@ -23,6 +25,8 @@ pub struct MechanismEntry {
     pub in_loop: bool,
     /// The keys that only some mechanisms read, and this one does.
     pub reads: &'static [&'static str],
+    /// Refuses data that it cannot protect, whatever its settings.
+    pub accepts: fn(DataKind) -> Result<(), Refused>,
     build: fn(&Keys) -> Result<Mechanism, KeyError>,
 }
 
@@ -47,6 +51,7 @@ pub const MECHANISMS: &[MechanismEntry] = &[
         claim: Claim::Nominal,
         in_loop: true,
         reads: &[],
+        accepts: intrinsic::Intrinsic::protects,
         build: intrinsic::Intrinsic::from_keys,
     },
     MechanismEntry {
@@ -55,6 +60,7 @@ pub const MECHANISMS: &[MechanismEntry] = &[
         claim: Claim::Exact,
         in_loop: false,
         reads: &["total_epsilon", "schedule", "rows_per_person", "tolerance"],
+        accepts: output::OutputNoise::protects,
         build: output::OutputNoise::from_keys,
     },
     MechanismEntry {
@@ -63,6 +69,7 @@ pub const MECHANISMS: &[MechanismEntry] = &[
         claim: Claim::Exact,
         in_loop: true,
         reads: &["total_epsilon", "schedule", "rows_per_person", "clip"],
+        accepts: scalar::ScalarNoise::protects,
         build: scalar::ScalarNoise::from_keys,
     },
     MechanismEntry {
@@ -71,6 +78,7 @@ pub const MECHANISMS: &[MechanismEntry] = &[
         claim: Claim::None,
         in_loop: false,
         reads: &[],
+        accepts: |_| Ok(()),
         build: |_| Ok(Mechanism::none()),
     },
 ];

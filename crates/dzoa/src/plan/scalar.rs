@@ -30,6 +30,14 @@ impl ScalarNoise {
         Ok(Mechanism::new(Self { total: keys.total()?, clip: keys.clip }))
     }
 
+    /// Refuses data that it cannot protect, whatever its settings.
+    pub(super) fn protects(kind: DataKind) -> Result<(), Refused> {
+        match kind {
+            DataKind::Boxes { per_sample: false, .. } => Err(Refused::NotPerSample),
+            _ => Ok(()),
+        }
+    }
+
     /// C.
     fn clipped_at(&self, data: &Data) -> f64 {
         let (_, public) = rules::scalar_rule(data.smallest(), self.total.budget.epsilon);
@@ -78,10 +86,7 @@ impl Protection for ScalarNoise {
     }
 
     fn accepts(&self, kind: DataKind) -> Result<(), Refused> {
-        match kind {
-            DataKind::Boxes { per_sample: false, .. } => Err(Refused::NotPerSample),
-            _ => Ok(()),
-        }
+        Self::protects(kind)
     }
 
     fn left_to_rule(&self) -> Option<&'static str> {
