@@ -3,7 +3,7 @@
 use crate::named::{named, regularizer};
 use crate::network::Network;
 use crate::run::{Listener, Stop, interruptible, streams};
-use crate::statement::{Reasons, Statement as Said, sensitivities};
+use crate::statement::{PyStatement, Reasons, sensitivities};
 use dzoa::plan::{Algorithm, Data, Plan, Refused, RunSpec};
 use dzoa::prelude::*;
 use dzoa::privacy::{Budget, Statement};
@@ -154,7 +154,10 @@ pub fn fit<'py>(
     result.set_item("converged", matches!(status, Status::Stopped { .. }))?;
     result.set_item("rho", plan.admm().rho)?;
     result.set_item("sensitivity", sensitivities(&plan))?;
-    result.set_item("statement", Said::of_run(&plan, fitted, options.seed.is_some(), reasons))?;
+    result.set_item(
+        "statement",
+        PyStatement::of_run(&plan, fitted, options.seed.is_some(), reasons),
+    )?;
     result.set_item("samples", parts.iter().map(Vec::len).collect::<Vec<_>>())?;
     Ok(result)
 }

@@ -39,5 +39,5 @@ mod _core {
         gaussian_sigma, lemma3_sensitivity, theorem1_sigma, theorem2_epsilon, zcdp_epsilon,
     };
     #[pymodule_export]
-    use super::statement::Statement;
+    use super::statement::PyStatement;
 }

@@ -5,7 +5,7 @@ use crate::named::regularizer;
 use crate::network::Network;
 use crate::oracle::{EarlyEnd, FirstError, PyOracle, count_samples};
 use crate::run::{Listener, interruptible, streams};
-use crate::statement::{Reasons, Statement as Said, sensitivities};
+use crate::statement::{PyStatement, Reasons, sensitivities};
 use dzoa::Status;
 use dzoa::agent::Agent;
 use dzoa::network::Graph;
@@ -29,7 +29,7 @@ use std::sync::atomic::Ordering;
 /// What Python hands over; every value was checked there.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub struct Options {
+pub struct MinimizeOptions {
     dim: usize,
     batched: bool,
     per_sample: bool,
@@ -62,7 +62,7 @@ pub struct Options {
     threads: usize,
 }
 
-impl Options {
+impl MinimizeOptions {
     /// What is asked for; everything that was not given is left to the library's rules.
     fn spec(&self) -> PyResult<RunSpec> {
         let reported = match self.average.as_deref() {
@@ -152,7 +152,7 @@ pub fn minimize<'py>(
     py: Python<'py>,
     objectives: Vec<Py<PyAny>>,
     network: Network,
-    options: Options,
+    options: MinimizeOptions,
     callback: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let (run_streams, root) = streams(options.seed)?;
@@ -253,7 +253,7 @@ impl Minimized {
         result.set_item("sensitivity", sensitivities(&plan))?;
         let note = value.and(reasons.void.first()).map(|_| Statement::UNPROTECTED_VALUE);
         result.set_item("fun_note", note)?;
-        result.set_item("statement", Said::of_run(&plan, agents, seeded, reasons))?;
+        result.set_item("statement", PyStatement::of_run(&plan, agents, seeded, reasons))?;
         result.set_item("trace", trace(py, &records)?)?;
         Ok(result)
     }
@@ -283,7 +283,7 @@ fn boxes(
     py: Python<'_>,
     objectives: Vec<Py<PyAny>>,
     graph: &Graph,
-    options: &Options,
+    options: &MinimizeOptions,
     early: &EarlyEnd,
 ) -> PyResult<Vec<Arc<BlackBox>>> {
     let limits = Limits {

@@ -7,8 +7,8 @@ use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict};
 
 /// What may be said about a whole run.
-#[pyclass(module = "dzoa._core", frozen)]
-pub struct Statement {
+#[pyclass(name = "Statement", module = "dzoa._core", frozen)]
+pub struct PyStatement {
     said: Library,
     /// The mechanism.
     #[pyo3(get)]
@@ -21,7 +21,7 @@ pub struct Statement {
 }
 
 #[pymethods]
-impl Statement {
+impl PyStatement {
     /// `exact`, `nominal` or `none`.
     #[getter]
     fn claim(&self) -> &'static str {
@@ -58,7 +58,7 @@ pub struct Reasons {
     pub rests_on: Vec<String>,
 }
 
-impl Statement {
+impl PyStatement {
     /// About all agents, however the run ended.
     pub fn of_run(plan: &Plan, agents: &[Agent], seeded: bool, reasons: Reasons) -> Self {
         let of = |(k, agent): (usize, &Agent)| {
