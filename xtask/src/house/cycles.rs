@@ -69,7 +69,7 @@ impl Modules {
                     // `pub use child::Name` needs no `self`.
                     None => [&own[..], path].concat(),
                 };
-                modules.exports.insert([&own[..], &[name.clone()]].concat(), from);
+                modules.exports.insert([&own[..], std::slice::from_ref(name)].concat(), from);
             }
         }
         modules

@@ -127,7 +127,7 @@ fn about_orphans(sources: &[&SourceFile]) -> Vec<String> {
         .iter()
         .flat_map(|source| {
             let own = source.module_path();
-            source.modules.iter().map(move |name| [&own[..], &[name.clone()]].concat())
+            source.modules.iter().map(move |name| [&own[..], std::slice::from_ref(name)].concat())
         })
         .collect();
     let is_orphan = |source: &&&SourceFile| {
