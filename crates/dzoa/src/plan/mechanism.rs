@@ -105,7 +105,8 @@ impl Charges {
     }
 }
 
-/// What protects the releases of a run, or claims to. See the [module](self).
+/// What protects the releases of a run, or claims to. [`MECHANISMS`](super::MECHANISMS) lists
+/// all that there are.
 pub trait Protection: fmt::Debug + Send + Sync {
     /// The name users type.
     fn name(&self) -> &'static str;
