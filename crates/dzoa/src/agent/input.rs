@@ -6,7 +6,8 @@ use thiserror::Error;
 /// What a driver tells an agent.
 #[derive(Clone, Debug)]
 pub enum Input {
-    /// A neighbour's release arrived. Not a [`Release`](dzoa_privacy::Release) of ours: another type, on purpose.
+    /// A neighbour's release arrived. Not a [`Release`](dzoa_privacy::Release) of ours: another
+    /// type, on purpose.
     Received {
         /// The neighbour's position in the graph.
         from: usize,
