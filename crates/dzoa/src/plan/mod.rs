@@ -9,6 +9,7 @@
 //! [`MECHANISMS`] is the registry of mechanisms, one file each; `rules` every number that is chosen
 //! without being asked for.
 
+mod checks;
 mod claimed;
 mod data;
 mod defaults;
