@@ -43,6 +43,7 @@ pub mod admm;
 pub mod agent;
 pub mod baselines;
 pub mod guarantee;
+pub mod joint;
 pub mod kernels;
 pub mod network;
 pub mod plan;

@@ -60,6 +60,13 @@ pub enum Status {
         /// The distance to the minimiser that could be certified.
         distance: f64,
     },
+    /// A sum over all agents that cannot be taken.
+    NoSum {
+        /// The round.
+        round: u64,
+        /// Why.
+        reason: String,
+    },
 }
 
 impl Status {
@@ -76,6 +83,7 @@ impl Status {
             Status::ObjectiveFailed { .. } => "objective-failed",
             Status::BudgetExhausted { .. } => "budget-exhausted",
             Status::NotCertified { .. } => "not-certified",
+            Status::NoSum { .. } => "no-sum",
         }
     }
 }
@@ -101,6 +109,9 @@ impl fmt::Display for Status {
                 f,
                 "status BudgetExhausted: agent {agent} stopped after {rounds} rounds: {reason}"
             ),
+            Status::NoSum { round, reason } => {
+                write!(f, "status NoSum: the sum of round {round} cannot be taken: {reason}")
+            }
             Status::NotCertified { agent, round, distance } => write!(
                 f,
                 "status NotCertified: the exact solver of agent {agent} came within {distance:.1e} \

@@ -7,6 +7,7 @@ use super::{Objective, PerSample, Probe, Scratch};
 use crate::streams::{FastRng, fill_normal};
 use std::collections::HashMap;
 use std::fmt;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -369,6 +370,31 @@ impl PerSample for BlackBox {
 
     fn total_weight(&self) -> f64 {
         1.0
+    }
+
+    fn sample_quotients(
+        &self,
+        probe: &Probe<'_>,
+        samples: Range<usize>,
+        scratch: &mut Scratch,
+        visit: &mut dyn FnMut(&[f64]),
+    ) {
+        let (width, count) = (self.width(), probe.directions.count());
+        self.points(probe, &mut scratch.products);
+        let mut values = vec![0.0; 2 * count * width];
+        let points = Points { dim: self.dim, values: &scratch.products };
+        if let Err(failure) = self.ask(points, &mut values) {
+            return self.note(failure);
+        }
+        let (here, there) = values.split_at(count * width);
+        scratch.here.resize(count, 0.0);
+        for sample in samples {
+            for (j, out) in scratch.here.iter_mut().enumerate() {
+                let at = j * width + sample;
+                *out = (there[at] - here[at]) / probe.u2;
+            }
+            visit(&scratch.here);
+        }
     }
 
     /// A value that is not a number makes its quotient count as 0 and ends nothing: under a

@@ -4,6 +4,7 @@ use super::closed::Closed;
 use super::failure::Failure;
 use super::probe::Probe;
 use super::sparse::LineTable;
+use std::ops::Range;
 
 /// Buffers that the inner loop reuses.
 #[derive(Clone, Debug, Default)]
@@ -79,6 +80,16 @@ pub trait PerSample: Objective {
 
     /// The weight of all samples together: 1 under the mean scale, `N_k` under the sum scale.
     fn total_weight(&self) -> f64;
+
+    /// Calls `visit` with the J difference quotients of every one of these samples, in order. Where a
+    /// function fails, nothing more is visited, and [`Objective::failure`] says why.
+    fn sample_quotients(
+        &self,
+        probe: &Probe<'_>,
+        samples: Range<usize>,
+        scratch: &mut Scratch,
+        visit: &mut dyn FnMut(&[f64]),
+    );
 
     /// `out[j]` = mean over the samples of the j-th difference quotient clipped to `[-clip, clip]`.
     /// A quotient that is not a number counts as 0: clamping would keep it. Returns how many

@@ -6,6 +6,7 @@ use super::objective::{ClippedSum, Objective, PerSample, Scratch};
 use super::probe::Probe;
 use super::{LineTable, Sharing};
 use rayon::prelude::*;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Rows that are treated together: their products with all directions stay in the cache. Sums are
@@ -130,6 +131,33 @@ impl PerSample for EmpiricalRisk {
 
     fn total_weight(&self) -> f64 {
         self.weight * self.samples.count() as f64
+    }
+
+    fn sample_quotients(
+        &self,
+        probe: &Probe<'_>,
+        samples: Range<usize>,
+        scratch: &mut Scratch,
+        visit: &mut dyn FnMut(&[f64]),
+    ) {
+        let count = probe.directions.count();
+        let Scratch { fitted, products, here, table, .. } = scratch;
+        let prepared = &self.prepare(probe, Sharing::Nothing, table);
+        let asked = Asked { probe, prepared };
+        here.resize(count, 0.0);
+        for tile in samples.start / TILE..samples.end.div_ceil(TILE) {
+            let batch = self.project(asked, tile, fitted, products);
+            for (i, products) in batch.products.chunks_exact(2 * count).enumerate() {
+                if !samples.contains(&(tile * TILE + i)) {
+                    continue;
+                }
+                let (fitted, targets) = (&batch.fitted[i..=i], &batch.targets[i..=i]);
+                let sample = Batch { fitted, targets, products, ..batch };
+                self.loss.differences(&sample, here);
+                here.iter_mut().for_each(|difference| *difference /= probe.u2);
+                visit(here);
+            }
+        }
     }
 
     fn clipped_means(

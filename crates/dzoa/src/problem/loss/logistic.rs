@@ -1,5 +1,6 @@
 use super::{Batch, Epigraph, Line, Loss, LossEntry, Sample, Targets};
 use crate::kernels::{LANES, Summands, add_terms, elementary, lanes, vectorized};
+use dzoa_privacy::joint::{Enclosing, enclosing};
 use std::sync::{Arc, LazyLock};
 
 /// In the registry.
@@ -261,6 +262,10 @@ impl Loss for Logistic {
                     + rest.map(|(z, y)| fast_softplus(-y * z)).sum::<f64>()
             },
         )
+    }
+
+    fn gradient_ball(&self, norm: f64) -> Option<Enclosing> {
+        Some(enclosing(norm))
     }
 
     #[inline(always)]

@@ -21,6 +21,7 @@ pub use squared::Squared;
 
 use crate::kernels::{LANES, Summands, add_terms, lanes, vectorized};
 use crate::registry::{Registry, RegistryEntry};
+use dzoa_privacy::joint::Enclosing;
 use std::fmt;
 use std::sync::Arc;
 
@@ -129,6 +130,14 @@ pub trait Loss: Send + Sync + fmt::Debug {
     /// gradient of a sample is the slope times its row: a sensitivity needs
     /// [`crate::guarantee::c1`], which asks for the bound on the rows, too.
     fn lipschitz(&self) -> Option<f64>;
+
+    /// The ball that holds the gradients of all rows of at most unit length at a point of this
+    /// norm, by its radius and how far its centre lies along the point; `None` where no smaller one
+    /// is known than that of [`lipschitz`](Self::lipschitz) around the origin. Its radius grows with
+    /// the norm.
+    fn gradient_ball(&self, _norm: f64) -> Option<Enclosing> {
+        None
+    }
 
     /// The targets it understands.
     fn targets(&self) -> Targets {

@@ -1,0 +1,277 @@
+//! One round of joint sums, as code.
+//!
+//! ```text
+//! session.next        the public question, and what all agents agree on about it
+//! contributor.charge  the ledger pays, and the entry becomes durable
+//! contributor.part    rows answer, answers are added up, noise and masks hide the part
+//!                     (the part becomes durable, and floods over the network)
+//! session.absorb      the sum of all parts: the same next point everywhere
+//! ```
+
+use super::Method;
+use super::ask::Ask;
+use dzoa_privacy::joint::{
+    Context, Members, NoContext, NoGrid, NoRegion, NoSum, Opening, Shares, Sum, Transcript, Turn,
+    Words,
+};
+use dzoa_privacy::packed::pack;
+use dzoa_privacy::{Colluders, Digest};
+use std::sync::Arc;
+use thiserror::Error;
+
+/// The public state of a run: equal at all agents.
+pub struct Session {
+    method: Box<dyn Method>,
+    members: Members,
+    shares: Option<Shares>,
+    chain: Chain,
+    attempt: u64,
+}
+
+/// What all agents agree on before the first sum.
+#[derive(Clone, Debug)]
+pub struct Opened {
+    /// A digest of everything that was decided: problem, network and plan.
+    pub network: Digest,
+    /// The program's name and version.
+    pub program: String,
+    /// The digest of the roster of mask keys, where there are masks.
+    pub roster: Option<Digest>,
+    /// Everybody.
+    pub members: Members,
+    /// The rows of everybody, in the order of the members.
+    pub rows: Vec<u64>,
+    /// Who adds how much noise; `None` without protection.
+    pub shares: Option<Shares>,
+}
+
+/// The chain of everything public that happened.
+#[derive(Clone, Copy, Debug)]
+enum Chain {
+    Hidden(Transcript),
+    Plain(Digest),
+}
+
+/// One round before anybody has answered.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// Counted from 1.
+    pub round: u64,
+    /// The question.
+    pub ask: Ask,
+    /// How often the round was begun before.
+    pub attempt: u64,
+    id: Digest,
+    context: Option<Context>,
+}
+
+/// One agent's part of a sum, as everybody sees it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Part {
+    /// With noise, and with masks where the plan has them.
+    Words(Words),
+    /// As it is.
+    Plain(Arc<[f64]>),
+}
+
+/// A round that cannot be. All of it is public.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum NoRound {
+    /// There is no region at the point.
+    #[error(transparent)]
+    Region(#[from] NoRegion),
+    /// There is no grid for the noise.
+    #[error(transparent)]
+    Grid(#[from] NoGrid),
+    /// Agents do not fit.
+    #[error(transparent)]
+    Context(#[from] NoContext),
+    /// The parts are no sum.
+    #[error(transparent)]
+    Sum(#[from] NoSum),
+    /// A part of another kind or length.
+    #[error("the part of agent {agent} has {got} numbers where the sum has {expected}")]
+    Length {
+        /// Its position among the members.
+        agent: usize,
+        /// Its numbers.
+        got: usize,
+        /// Those of the sum.
+        expected: usize,
+    },
+    /// A part without noise that is not finite.
+    #[error("the part of agent {agent} is not finite")]
+    NotFinite {
+        /// Its position among the members.
+        agent: usize,
+    },
+}
+
+impl Session {
+    /// A run before its first sum.
+    pub fn new(method: Box<dyn Method>, opened: Opened) -> Self {
+        let Opened { network, program, roster, members, rows, shares } = opened;
+        let colluders = shares.as_ref().map_or(Colluders::All, Shares::colluders);
+        let opening = Opening { network, program: &program, roster, rows: &rows, colluders };
+        let transcript = Transcript::new(&opening);
+        let chain = match shares {
+            Some(_) => Chain::Hidden(transcript),
+            None => Chain::Plain(transcript.digest()),
+        };
+        Self { method, members, shares, chain, attempt: 0 }
+    }
+
+    /// The next round; `None` once all are done.
+    pub fn next(&self) -> Result<Option<Step>, NoRound> {
+        let Some(ask) = self.method.ask()? else { return Ok(None) };
+        let (round, attempt) = (self.method.done() + 1, self.attempt);
+        let context = match (&self.chain, &self.shares, &ask.hidden) {
+            (Chain::Hidden(transcript), Some(shares), Some(hidden)) => {
+                let query = shares.query(hidden.region.clone(), hidden.mu)?;
+                let (purpose, point) = (ask.question.purpose(), &ask.point);
+                let turn = Turn { round, attempt, members: &self.members, purpose, point };
+                Some(transcript.context(&turn, query)?)
+            }
+            _ => None,
+        };
+        let id = match (&context, &self.chain) {
+            (Some(context), _) => context.id(),
+            (None, Chain::Hidden(transcript)) => transcript.digest(),
+            (None, Chain::Plain(before)) => self.plain_id(before, round, &ask),
+        };
+        Ok(Some(Step { round, ask, attempt, id, context }))
+    }
+
+    /// What tells a sum without protection from every other.
+    fn plain_id(&self, before: &Digest, round: u64, ask: &Ask) -> Digest {
+        let mut hasher = blake3::Hasher::new_derive_key("dzoa 2026 plain joint context");
+        hasher.update(&before.0).update(&round.to_le_bytes());
+        hasher.update(&self.attempt.to_le_bytes()).update(&self.members.digest().0);
+        hasher.update(ask.question.purpose().as_bytes()).update(&pack(&ask.point));
+        Digest::from(*hasher.finalize().as_bytes())
+    }
+
+    /// Goes on with one part of every member, in the order of the members. Returns the sum.
+    pub fn absorb(&mut self, step: &Step, parts: &[Part]) -> Result<Vec<f64>, NoRound> {
+        let sum = match &step.context {
+            Some(context) => {
+                let sum = Sum::of(context, words(parts, context.query().coordinates())?)?;
+                self.chain = Chain::Hidden(context.follow(&sum));
+                sum.values()
+            }
+            None => {
+                let sum = self.plain_sum(step, parts)?;
+                let mut hasher = blake3::Hasher::new_derive_key("dzoa 2026 plain joint sum");
+                hasher.update(&step.id.0).update(&pack(&sum));
+                self.chain = Chain::Plain(Digest::from(*hasher.finalize().as_bytes()));
+                sum
+            }
+        };
+        self.method.absorb(&sum);
+        self.attempt = 0;
+        Ok(sum)
+    }
+
+    /// In the order of the members, so that everybody finds the same bits.
+    fn plain_sum(&self, step: &Step, parts: &[Part]) -> Result<Vec<f64>, NoRound> {
+        let (members, got) = (self.members.len(), parts.len());
+        if members != got {
+            return Err(NoSum::Missing { got, members }.into());
+        }
+        let expected = step.ask.question.coordinates(step.ask.point.len());
+        let mut sum = vec![0.0; expected];
+        for (agent, part) in parts.iter().enumerate() {
+            let values = match part {
+                Part::Plain(values) if values.len() == expected => values,
+                _ => return Err(NoRound::Length { agent, got: part.len(), expected }),
+            };
+            if !values.iter().all(|value| value.is_finite()) {
+                return Err(NoRound::NotFinite { agent });
+            }
+            sum.iter_mut().zip(values.iter()).for_each(|(sum, value)| *sum += value);
+        }
+        Ok(sum)
+    }
+
+    /// Begins the open round anew without those that are gone: fresh noise, fresh masks, and another
+    /// charge.
+    pub fn without(&mut self, members: Members, shares: Option<Shares>) {
+        self.members = members;
+        self.shares = shares;
+        self.attempt += 1;
+    }
+
+    /// Who takes part.
+    pub fn members(&self) -> &Members {
+        &self.members
+    }
+
+    /// Sums that were taken in.
+    pub fn done(&self) -> u64 {
+        self.method.done()
+    }
+
+    /// Sums in all.
+    pub fn rounds(&self) -> u64 {
+        self.method.rounds()
+    }
+
+    /// What everybody reports.
+    pub fn estimate(&self) -> Vec<f64> {
+        self.method.estimate()
+    }
+
+    /// What an answer costs an agent, in values or gradients.
+    pub fn calls(&self) -> u64 {
+        self.method.calls()
+    }
+}
+
+/// The words of all parts, each of the right length.
+fn words(parts: &[Part], expected: usize) -> Result<Vec<&Words>, NoRound> {
+    let check = |(agent, part): (usize, &'_ Part)| match part {
+        Part::Words(_) if part.len() == expected => Ok(()),
+        _ => Err(NoRound::Length { agent, got: part.len(), expected }),
+    };
+    parts.iter().enumerate().try_for_each(check)?;
+    Ok(parts.iter().filter_map(Part::words).collect())
+}
+
+impl Step {
+    /// What tells this sum from every other: equal at all agents, or something diverged.
+    pub fn id(&self) -> Digest {
+        self.id
+    }
+
+    /// What masks and noise are keyed with; `None` without protection.
+    pub(super) fn context(&self) -> Option<&Context> {
+        self.context.as_ref()
+    }
+
+    /// The step of the grid that words are on; `None` without protection.
+    pub fn grid(&self) -> Option<f64> {
+        self.context.as_ref().map(|context| context.query().step())
+    }
+}
+
+impl Part {
+    fn words(&self) -> Option<&Words> {
+        match self {
+            Self::Words(words) => Some(words),
+            Self::Plain(_) => None,
+        }
+    }
+
+    /// Numbers in it.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Words(words) => words.len(),
+            Self::Plain(values) => values.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}

@@ -1,0 +1,140 @@
+//! What rows answer to a question.
+//!
+//! A row's answer depends on that row and on public values only, to the last bit: sums over other
+//! rows would make one replaced row move them all.
+
+use super::ask::{Ask, Question};
+use crate::problem::{BlackBox, EmpiricalRisk, Failure, Objective, PerSample, Scratch, TILE};
+use std::ops::Range;
+
+/// Rows, or a black box with one value per sample.
+pub trait Answers: Send + Sync {
+    /// `N_k`
+    fn rows(&self) -> usize;
+
+    /// What one row weighs in the sum.
+    fn weight(&self) -> f64;
+
+    /// How many rows are asked together: sums of plain floats are formed piece by piece, so that
+    /// the number of threads changes no bit.
+    fn piece(&self) -> usize;
+
+    /// Calls `visit` with the answer of every row of one piece, in order.
+    fn answer(
+        &self,
+        ask: &Ask,
+        rows: Range<usize>,
+        visit: &mut dyn FnMut(&[f64]),
+    ) -> Result<(), Failure>;
+}
+
+impl Answers for EmpiricalRisk {
+    fn rows(&self) -> usize {
+        self.samples.count()
+    }
+
+    fn weight(&self) -> f64 {
+        self.weight
+    }
+
+    fn piece(&self) -> usize {
+        // Large enough to be worth a thread.
+        16 * TILE
+    }
+
+    fn answer(
+        &self,
+        ask: &Ask,
+        rows: Range<usize>,
+        visit: &mut dyn FnMut(&[f64]),
+    ) -> Result<(), Failure> {
+        match &ask.question {
+            Question::Gradient => gradients(self, &ask.point, rows, visit),
+            Question::Hessian => hessians(self, &ask.point, rows, visit),
+            Question::Values(frame) => {
+                let mut scratch = Scratch::default();
+                self.sample_quotients(&frame.probe(&ask.point), rows, &mut scratch, visit);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `loss'(x'w) x` of every row.
+fn gradients(risk: &EmpiricalRisk, w: &[f64], rows: Range<usize>, visit: &mut dyn FnMut(&[f64])) {
+    let mut answer = vec![0.0; w.len()];
+    each_fitted(risk, w, rows, |row, z| {
+        let slope = risk.loss.slope(z, risk.samples.targets[row]);
+        answer.fill(0.0);
+        risk.samples.rows.visit(row, |column, value| answer[column] = slope * value);
+        visit(&answer);
+    });
+}
+
+/// `loss''(x'w) x x'` of every row: the upper triangle line by line, with what stands twice in the
+/// matrix times the root of two.
+fn hessians(risk: &EmpiricalRisk, w: &[f64], rows: Range<usize>, visit: &mut dyn FnMut(&[f64])) {
+    let columns = w.len();
+    let mut answer = vec![0.0; Question::Hessian.coordinates(columns)];
+    let mut dense = vec![0.0; columns];
+    each_fitted(risk, w, rows, |row, z| {
+        // A loss without a second derivative is refused by the plan.
+        let curvature = risk.loss.curvature(z, risk.samples.targets[row]).unwrap_or(0.0);
+        dense.fill(0.0);
+        risk.samples.rows.visit(row, |column, value| dense[column] = value);
+        let mut at = 0;
+        for p in 0..columns {
+            let scaled = curvature * dense[p];
+            answer[at] = scaled * dense[p];
+            for q in p + 1..columns {
+                answer[at + q - p] = std::f64::consts::SQRT_2 * scaled * dense[q];
+            }
+            at += columns - p;
+        }
+        visit(&answer);
+    });
+}
+
+/// `x'w` of every row, tile by tile.
+fn each_fitted(
+    risk: &EmpiricalRisk,
+    w: &[f64],
+    rows: Range<usize>,
+    mut visit: impl FnMut(usize, f64),
+) {
+    let mut fitted = [0.0; TILE];
+    for first in rows.clone().step_by(TILE) {
+        let fitted = &mut fitted[..TILE.min(rows.end - first)];
+        risk.samples.rows.times(first, w, fitted);
+        fitted.iter().enumerate().for_each(|(i, z)| visit(first + i, *z));
+    }
+}
+
+impl Answers for BlackBox {
+    fn rows(&self) -> usize {
+        self.samples()
+    }
+
+    fn weight(&self) -> f64 {
+        self.total_weight() / self.samples().max(1) as f64
+    }
+
+    fn piece(&self) -> usize {
+        // One question to the box for all of them.
+        self.samples().max(1)
+    }
+
+    fn answer(
+        &self,
+        ask: &Ask,
+        rows: Range<usize>,
+        visit: &mut dyn FnMut(&[f64]),
+    ) -> Result<(), Failure> {
+        // A box gives values only: the plan asks for nothing else.
+        if let Question::Values(frame) = &ask.question {
+            let mut scratch = Scratch::default();
+            self.sample_quotients(&frame.probe(&ask.point), rows, &mut scratch, visit);
+        }
+        self.failure().map_or(Ok(()), Err)
+    }
+}

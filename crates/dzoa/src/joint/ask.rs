@@ -1,0 +1,56 @@
+//! What is asked of every row in one round.
+
+use super::frame::Frame;
+use dzoa_privacy::joint::Region;
+use std::sync::Arc;
+
+/// One question to all rows of all agents, at a public point.
+#[derive(Clone, Debug)]
+pub struct Ask {
+    /// What is asked.
+    pub question: Question,
+    /// Where.
+    pub point: Arc<[f64]>,
+    /// Where answers lie and what the sum may cost; `None` without protection.
+    pub hidden: Option<Hidden>,
+}
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub enum Question {
+    /// The gradient of a row's loss: P numbers.
+    Gradient,
+    /// Its second derivatives: the upper triangle, so scaled that lengths are those of the matrix.
+    Hessian,
+    /// Difference quotients along common directions: J numbers, from function values alone.
+    Values(Arc<Frame>),
+}
+
+/// What protects a sum.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hidden {
+    /// Where answers lie.
+    pub region: Region,
+    /// The guarantee of the sum.
+    pub mu: f64,
+}
+
+impl Question {
+    /// A word for transcripts.
+    pub fn purpose(&self) -> &'static str {
+        match self {
+            Self::Gradient => "gradient",
+            Self::Hessian => "hessian",
+            Self::Values(_) => "values",
+        }
+    }
+
+    /// Numbers in an answer, where there are P columns.
+    pub fn coordinates(&self, columns: usize) -> usize {
+        match self {
+            Self::Gradient => columns,
+            Self::Hessian => columns * (columns + 1) / 2,
+            Self::Values(frame) => frame.count(),
+        }
+    }
+}

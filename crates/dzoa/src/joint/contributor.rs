@@ -1,0 +1,224 @@
+//! One agent: its rows, its ledger, its secrets.
+
+use super::algorithm::{Part, Step};
+use super::answers::Answers;
+use crate::kernels::program;
+use crate::problem::Failure;
+use crate::status::Status;
+use dzoa_privacy::joint::{
+    Accumulator, Context, MaskKey, Masked, Masks, NoMasks, Origin, Roster, ShareKey, Summand,
+};
+use dzoa_privacy::{
+    Charge, ChargeRefused, Digest, Entry, Event, Ledger, NoiseKey, Private, Query, Receipt,
+    Release, RunId,
+};
+use rayon::prelude::*;
+use std::sync::Arc;
+
+/// Everything that makes a contributor.
+pub struct ContributorSetup {
+    /// Its name.
+    pub name: String,
+    /// Its rows.
+    pub rows: Arc<dyn Answers>,
+    /// What was spent on them before, and how much may be.
+    pub ledger: Ledger,
+    /// The run that it is charged for.
+    pub run: RunId,
+    /// What it keeps secret.
+    pub secrets: Secrets,
+}
+
+/// An agent's secrets, all from its root. Forgotten when dropped.
+pub struct Secrets {
+    share: ShareKey,
+    mask: MaskKey,
+    plain: NoiseKey,
+}
+
+impl Secrets {
+    /// From the secret of the run, for an agent with these rows. `plain` is only asked for where
+    /// nothing is hidden.
+    pub fn new(origin: &Origin<'_>, network: Digest, plain: NoiseKey) -> Self {
+        Self { share: ShareKey::new(origin), mask: MaskKey::new(origin, network), plain }
+    }
+
+    /// The public key that others agree on masks with.
+    pub fn public(&self) -> [u8; 32] {
+        self.mask.public()
+    }
+}
+
+/// One agent between two sums.
+pub struct Contributor {
+    name: String,
+    rows: Arc<dyn Answers>,
+    ledger: Ledger,
+    run: RunId,
+    share: ShareKey,
+    plain: NoiseKey,
+    masks: Masks,
+}
+
+/// A part that was charged and may be sent, once it is durable.
+#[derive(Clone, Debug)]
+pub enum Contribution {
+    /// With noise, and with masks where the plan has them.
+    Hidden(Masked),
+    /// As it is: nothing is promised.
+    Plain(Release),
+}
+
+impl Contribution {
+    /// As everybody sees it.
+    pub fn part(&self) -> Part {
+        match self {
+            Self::Hidden(masked) => Part::Words(masked.words().clone()),
+            Self::Plain(release) => Part::Plain(release.values().clone()),
+        }
+    }
+}
+
+impl Contributor {
+    /// Before its first sum. With a roster it has masks.
+    pub fn new(setup: ContributorSetup, roster: Option<Roster>) -> Result<Self, NoMasks> {
+        let ContributorSetup { name, rows, ledger, run, secrets } = setup;
+        let Secrets { share, mask, plain } = secrets;
+        let masks = match roster {
+            Some(roster) => Masks::new(mask, roster)?,
+            None => Masks::none(),
+        };
+        Ok(Self { name, rows, ledger, run, share, plain, masks })
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What was charged to its rows.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// The run that it is charged for.
+    pub fn run(&self) -> RunId {
+        self.run
+    }
+
+    /// What its part of this sum costs. The position is that among the members.
+    pub fn query(&self, step: &Step, position: usize) -> Query {
+        match step.context() {
+            Some(context) => context.charge(position, self.run, &program(), &self.share),
+            None => Query {
+                run: self.run,
+                round: step.round,
+                inputs: step.id(),
+                program: program(),
+                event: Event::Unprotected,
+            },
+        }
+    }
+
+    /// Charges its part of this sum; the entry is new, or was there before. Nothing is drawn before
+    /// the entry is durable.
+    pub fn charge(&mut self, step: &Step, position: usize) -> Result<Charged, ChargeRefused> {
+        let query = self.query(step, position);
+        let written = self.ledger.entries().len();
+        let receipt = self.ledger.charge(query.clone())?;
+        let entry = self.ledger.entries().get(written).cloned();
+        let charge = self.ledger.charge_for(&query).cloned();
+        Ok(Charged { receipt, entry, charge })
+    }
+
+    /// Its part of this sum: rows answer, answers are added up, noise and masks hide the rest.
+    pub fn part(
+        &mut self,
+        step: &Step,
+        position: usize,
+        receipt: Receipt,
+    ) -> Result<Contribution, Status> {
+        let failed = |reason: String| Status::NoSum { round: step.round, reason };
+        let Some(context) = step.context() else {
+            let values = self.plain_sum(step).map_err(|no| self.failed(step, no))?;
+            let release = Private::new(values).release(receipt, &self.plain);
+            return Ok(Contribution::Plain(release.map_err(|no| failed(no.to_string()))?));
+        };
+        let summand = self.summand(step, context, position)?;
+        let share = summand.share(receipt, &self.share).map_err(|no| failed(no.to_string()))?;
+        let masked = share.mask(&mut self.masks).map_err(|no| failed(no.to_string()))?;
+        Ok(Contribution::Hidden(masked))
+    }
+
+    /// All answers as whole numbers of steps: threads may add in any order.
+    fn summand(&self, step: &Step, context: &Context, position: usize) -> Result<Summand, Status> {
+        let pieces: Vec<Result<Accumulator, Status>> = self
+            .pieces()
+            .into_par_iter()
+            .map(|rows| {
+                let mut sum = Accumulator::new(context, position);
+                let mut refused = None;
+                let answered = self.rows.answer(&step.ask, rows, &mut |answer| {
+                    refused = refused.or(sum.add(answer).err());
+                });
+                // Under a guarantee a row that fails counts as nothing and ends nothing: an end
+                // would be a release. A box that gives no answer at all ends the run.
+                answered.map_err(|failure| self.failed(step, failure))?;
+                match refused {
+                    None => Ok(sum),
+                    Some(bad) => Err(Status::NoSum { round: step.round, reason: bad.to_string() }),
+                }
+            })
+            .collect();
+        let mut total = Accumulator::new(context, position);
+        for piece in pieces {
+            total
+                .absorb(piece?)
+                .map_err(|bad| Status::NoSum { round: step.round, reason: bad.to_string() })?;
+        }
+        Ok(total.finish())
+    }
+
+    /// All answers as plain floats: piece by piece, and the pieces in their order.
+    fn plain_sum(&self, step: &Step) -> Result<Vec<f64>, Failure> {
+        let count = step.ask.question.coordinates(step.ask.point.len());
+        let weight = self.rows.weight();
+        let pieces: Vec<Result<Vec<f64>, Failure>> = self
+            .pieces()
+            .into_par_iter()
+            .map(|rows| {
+                let mut sum = vec![0.0; count];
+                self.rows.answer(&step.ask, rows, &mut |answer| {
+                    sum.iter_mut().zip(answer).for_each(|(sum, value)| *sum += value);
+                })?;
+                Ok(sum)
+            })
+            .collect();
+        let mut total = vec![0.0; count];
+        for piece in pieces {
+            total.iter_mut().zip(piece?).for_each(|(total, sum)| *total += sum);
+        }
+        total.iter_mut().for_each(|total| *total *= weight);
+        Ok(total)
+    }
+
+    fn pieces(&self) -> Vec<std::ops::Range<usize>> {
+        let (rows, piece) = (self.rows.rows(), self.rows.piece());
+        (0..rows).step_by(piece).map(|first| first..rows.min(first + piece)).collect()
+    }
+
+    fn failed(&self, step: &Step, failure: Failure) -> Status {
+        let agent = self.name.clone();
+        Status::ObjectiveFailed { agent, round: step.round, step: 0, failure }
+    }
+}
+
+/// A part that was paid for.
+pub struct Charged {
+    /// Proof of it.
+    pub receipt: Receipt,
+    /// The new entry of the ledger, to be made durable; `None` where it was there before.
+    pub entry: Option<Entry>,
+    /// The charge.
+    pub charge: Option<Charge>,
+}

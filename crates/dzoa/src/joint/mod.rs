@@ -1,0 +1,60 @@
+//! Sums over all agents at a public point: the accuracy of a trusted curator, and no curator.
+//!
+//! In a round everybody is asked the same question at the same public point ([`Ask`]). Every agent
+//! adds up what its own rows answer, hides its part, and floods it over the network. Everybody adds
+//! up all parts and holds the same public sum, from which the same next point follows. So the state
+//! between two rounds is public by its type: a [`Method`] sees sums only.
+//!
+//! [`Session`] is that public state with its transcript, [`Contributor`] is one agent with its
+//! rows, ledger and keys. A simulation has one session and all contributors; an agent over a
+//! network has one of each. `algorithm.rs` is one round of both, in order.
+//!
+//! Masks, shares of the noise, the theorem and its proof are in [`dzoa_privacy::joint`];
+//! docs/algorithms/joint.md has the update equations.
+
+mod algorithm;
+mod answers;
+mod ask;
+mod averaged;
+mod contributor;
+mod descent;
+mod frame;
+mod newton;
+mod quadratic;
+mod slopes;
+
+pub use algorithm::{NoRound, Opened, Part, Session, Step};
+pub use answers::Answers;
+pub use ask::{Ask, Hidden, Question};
+pub use contributor::{Charged, Contribution, Contributor, ContributorSetup, Secrets};
+pub use descent::{Descent, DescentSettings, Probing};
+pub use frame::Frame;
+pub use newton::{Newton, NewtonSettings};
+pub use slopes::Slopes;
+
+use dzoa_privacy::joint::NoRegion;
+
+/// An algorithm between two sums. A function of public numbers and of the sums so far.
+pub trait Method: Send + Sync {
+    /// Sums that it takes in all.
+    fn rounds(&self) -> u64;
+
+    /// Sums that it has taken in.
+    fn done(&self) -> u64;
+
+    /// The next question; `None` once all sums are taken.
+    fn ask(&self) -> Result<Option<Ask>, NoRegion>;
+
+    /// Goes on with the sum of all answers.
+    fn absorb(&mut self, sum: &[f64]);
+
+    /// What everybody would report now.
+    fn estimate(&self) -> Vec<f64>;
+
+    /// The questions of a whole run as far as they can be known before it: regions and guarantees
+    /// of all sums, at the point where it begins. Empty without a guarantee.
+    fn planned(&self) -> Result<Vec<Hidden>, NoRegion>;
+
+    /// What one answer to one question costs an agent, in values or gradients.
+    fn calls(&self) -> u64;
+}
