@@ -12,9 +12,6 @@ pub trait Answers: Send + Sync {
     /// `N_k`
     fn rows(&self) -> usize;
 
-    /// What one row weighs in the sum.
-    fn weight(&self) -> f64;
-
     /// How many rows are asked together: sums of plain floats are formed piece by piece, so that
     /// the number of threads changes no bit.
     fn piece(&self) -> usize;
@@ -31,10 +28,6 @@ pub trait Answers: Send + Sync {
 impl Answers for EmpiricalRisk {
     fn rows(&self) -> usize {
         self.samples.count()
-    }
-
-    fn weight(&self) -> f64 {
-        self.weight
     }
 
     fn piece(&self) -> usize {
@@ -113,10 +106,6 @@ fn each_fitted(
 impl Answers for BlackBox {
     fn rows(&self) -> usize {
         self.samples()
-    }
-
-    fn weight(&self) -> f64 {
-        self.total_weight() / self.samples().max(1) as f64
     }
 
     fn piece(&self) -> usize {

@@ -21,6 +21,8 @@ pub struct ContributorSetup {
     pub name: String,
     /// Its rows.
     pub rows: Arc<dyn Answers>,
+    /// What one row weighs in the sum.
+    pub weight: f64,
     /// What was spent on them before, and how much may be.
     pub ledger: Ledger,
     /// The run that it is charged for.
@@ -53,6 +55,7 @@ impl Secrets {
 pub struct Contributor {
     name: String,
     rows: Arc<dyn Answers>,
+    weight: f64,
     ledger: Ledger,
     run: RunId,
     share: ShareKey,
@@ -82,13 +85,13 @@ impl Contribution {
 impl Contributor {
     /// Before its first sum. With a roster it has masks.
     pub fn new(setup: ContributorSetup, roster: Option<Roster>) -> Result<Self, NoMasks> {
-        let ContributorSetup { name, rows, ledger, run, secrets } = setup;
+        let ContributorSetup { name, rows, weight, ledger, run, secrets } = setup;
         let Secrets { share, mask, plain } = secrets;
         let masks = match roster {
             Some(roster) => Masks::new(mask, roster)?,
             None => Masks::none(),
         };
-        Ok(Self { name, rows, ledger, run, share, plain, masks })
+        Ok(Self { name, rows, weight, ledger, run, share, plain, masks })
     }
 
     /// Its name.
@@ -182,7 +185,6 @@ impl Contributor {
     /// All answers as plain floats: piece by piece, and the pieces in their order.
     fn plain_sum(&self, step: &Step) -> Result<Vec<f64>, Failure> {
         let count = step.ask.question.coordinates(step.ask.point.len());
-        let weight = self.rows.weight();
         let pieces: Vec<Result<Vec<f64>, Failure>> = self
             .pieces()
             .into_par_iter()
@@ -198,7 +200,7 @@ impl Contributor {
         for piece in pieces {
             total.iter_mut().zip(piece?).for_each(|(total, sum)| *total += sum);
         }
-        total.iter_mut().for_each(|total| *total *= weight);
+        total.iter_mut().for_each(|total| *total *= self.weight);
         Ok(total)
     }
 

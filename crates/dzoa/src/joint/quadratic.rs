@@ -80,23 +80,71 @@ pub(super) fn times(h: &[f64], v: &[f64], linear: &[f64]) -> Vec<f64> {
     lines.map(|(line, l)| line.iter().zip(v).map(|(h, v)| h * v).sum::<f64>() + l).collect()
 }
 
-/// Whether a symmetric matrix is positive definite, by Cholesky's factorisation.
-pub(super) fn is_positive_definite(h: &[f64], n: usize) -> bool {
-    let mut l = h.to_vec();
-    for j in 0..n {
-        let square: f64 = (0..j).map(|k| l[j * n + k] * l[j * n + k]).sum();
-        let pivot = l[j * n + j] - square;
-        if !(pivot > 0.0 && pivot.is_finite()) {
-            return false;
+/// Rounds of rotations at most; a handful is enough.
+const SWEEPS: usize = 60;
+
+/// A symmetric matrix with its eigenvalues raised to at least `floor`, by Jacobi's rotations.
+pub(super) fn raised(matrix: &[f64], n: usize, floor: f64) -> Vec<f64> {
+    let mut a = matrix.to_vec();
+    let mut vectors = vec![0.0; n * n];
+    (0..n).for_each(|i| vectors[i * n + i] = 1.0);
+    let size: f64 = a.iter().map(|value| value * value).sum();
+    for _ in 0..SWEEPS {
+        let off: f64 = (0..n)
+            .flat_map(|p| (p + 1..n).map(move |q| (p, q)))
+            .map(|(p, q)| a[p * n + q] * a[p * n + q])
+            .sum();
+        if off <= 1e-30 * size {
+            break;
         }
-        let root = pivot.sqrt();
-        l[j * n + j] = root;
-        for i in j + 1..n {
-            let dot: f64 = (0..j).map(|k| l[i * n + k] * l[j * n + k]).sum();
-            l[i * n + j] = (l[i * n + j] - dot) / root;
+        for p in 0..n {
+            for q in p + 1..n {
+                rotate(&mut a, &mut vectors, Pair { n, p, q });
+            }
         }
     }
-    true
+    let mut out = vec![0.0; n * n];
+    for (i, vector) in vectors.chunks_exact(n).enumerate() {
+        let value = if a[i * n + i] > floor { a[i * n + i] } else { floor };
+        for p in 0..n {
+            for q in 0..n {
+                out[p * n + q] += value * vector[p] * vector[q];
+            }
+        }
+    }
+    out
+}
+
+/// Two lines of a matrix with n of them.
+#[derive(Clone, Copy)]
+struct Pair {
+    n: usize,
+    p: usize,
+    q: usize,
+}
+
+/// One rotation that makes `a_pq` zero (Golub and Van Loan, section 8.5); eigenvectors are lines.
+fn rotate(a: &mut [f64], vectors: &mut [f64], Pair { n, p, q }: Pair) {
+    let apq = a[p * n + q];
+    if apq == 0.0 {
+        return;
+    }
+    let tau = (a[q * n + q] - a[p * n + p]) / (2.0 * apq);
+    let t = 1.0 / (tau.abs() + (1.0 + tau * tau).sqrt());
+    let t = if tau < 0.0 { -t } else { t };
+    let c = 1.0 / (1.0 + t * t).sqrt();
+    let s = t * c;
+    let turn = |x: f64, y: f64| (c * x - s * y, s * x + c * y);
+    for k in 0..n {
+        let (x, y) = turn(a[k * n + p], a[k * n + q]);
+        (a[k * n + p], a[k * n + q]) = (x, y);
+    }
+    for k in 0..n {
+        let (x, y) = turn(a[p * n + k], a[q * n + k]);
+        (a[p * n + k], a[q * n + k]) = (x, y);
+        let (x, y) = turn(vectors[p * n + k], vectors[q * n + k]);
+        (vectors[p * n + k], vectors[q * n + k]) = (x, y);
+    }
 }
 
 #[cfg(test)]
@@ -131,9 +179,33 @@ mod tests {
     }
 
     #[test]
-    fn a_matrix_with_a_negative_eigenvalue_is_found() {
-        assert!(is_positive_definite(&H, 2));
-        assert!(!is_positive_definite(&[1.0, 2.0, 2.0, 1.0], 2));
-        assert!(!is_positive_definite(&[f64::NAN, 0.0, 0.0, 1.0], 2));
+    fn small_eigenvalues_are_raised_and_others_stay() {
+        // [[1, 2], [2, 1]] has the eigenvalues 3 and -1, with vectors (1, 1) and (1, -1).
+        let up = raised(&[1.0, 2.0, 2.0, 1.0], 2, 0.5);
+        let expected = [1.75, 1.25, 1.25, 1.75];
+        assert!(up.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12), "{up:?}");
+        let same = raised(&H, 2, 1e-3);
+        assert!(same.iter().zip(H).all(|(a, b)| (a - b).abs() < 1e-12), "{same:?}");
+    }
+
+    #[test]
+    fn a_larger_matrix_keeps_its_eigenvalues_above_the_floor() {
+        // The second difference has the eigenvalues 2 - 2 cos(k pi/(n + 1)).
+        const N: usize = 12;
+        let mut h = vec![0.0; N * N];
+        for i in 0..N {
+            h[i * N + i] = 2.0;
+            if i + 1 < N {
+                (h[i * N + i + 1], h[(i + 1) * N + i]) = (-1.0, -1.0);
+            }
+        }
+        let same = raised(&h, N, 1e-9);
+        assert!(same.iter().zip(&h).all(|(a, b)| (a - b).abs() < 1e-12));
+        // With the floor at the third eigenvalue, the trace grows by what the first two lack.
+        let value = |k: f64| 2.0 - 2.0 * (k * std::f64::consts::PI / 13.0).cos();
+        let up = raised(&h, N, value(3.0));
+        let trace: f64 = (0..N).map(|i| up[i * N + i]).sum();
+        let expected = 24.0 + 2.0 * value(3.0) - value(1.0) - value(2.0);
+        assert!((trace - expected).abs() < 1e-10, "{trace} {expected}");
     }
 }

@@ -51,6 +51,17 @@ pub(super) fn check_loop(spec: &RunSpec) -> Result<(), Refused> {
     }
 }
 
+/// Refuses a mechanism that protects nothing but sums where the algorithm takes none.
+pub(super) fn check_sums(spec: &RunSpec) -> Result<(), Refused> {
+    match spec.mechanism.only_sums() && spec.algorithm.joint().is_none() {
+        true => Err(Refused::OnlySums {
+            mechanism: spec.mechanism.name(),
+            algorithm: spec.algorithm.name(),
+        }),
+        false => Ok(()),
+    }
+}
+
 pub(super) fn check_positive(key: &'static str, value: f64) -> Result<(), Refused> {
     match value > 0.0 && value.is_finite() {
         true => Ok(()),

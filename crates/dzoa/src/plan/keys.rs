@@ -2,8 +2,8 @@
 
 use super::claimed::Total;
 use super::given::{Auto, PerAgent};
-use dzoa_privacy::Budget;
 use dzoa_privacy::calibrate::Schedule;
+use dzoa_privacy::{Budget, Colluders};
 use thiserror::Error;
 
 /// What users may give about privacy; each mechanism reads its own part.
@@ -23,6 +23,8 @@ pub struct Keys {
     pub tolerance: Option<f64>,
     /// C.
     pub clip: Option<f64>,
+    /// Whom joint sums protect against.
+    pub colluders: Option<Colluders>,
     /// The constant of Lemma 2.
     pub c: Option<PerAgent>,
     /// The term of Corollary 1 that needs the optimum.

@@ -1,7 +1,7 @@
 //! What a mechanism is: what protects a release, or claims to. One file each has one.
 
 use super::Refused;
-use super::claimed::Claimed;
+use super::claimed::{Claimed, Total};
 use super::data::{Data, DataKind};
 use super::given::Reported;
 use super::rules::LoopShape;
@@ -9,7 +9,7 @@ use crate::guarantee::{BudgetTarget, NoGuarantee};
 use crate::primal::{PrimalStep, ZerothOrder};
 use crate::problem::PublicProblem;
 use crate::tuning::{Setting, Sizes};
-use dzoa_privacy::Event;
+use dzoa_privacy::{Colluders, Event};
 use std::fmt;
 use std::sync::Arc;
 
@@ -127,6 +127,16 @@ pub trait Protection: fmt::Debug + Send + Sync {
         None
     }
 
+    /// How it protects sums over all agents; `None` where it cannot.
+    fn sums(&self) -> Option<SumTerms> {
+        None
+    }
+
+    /// Whether it protects nothing but such sums.
+    fn only_sums(&self) -> bool {
+        false
+    }
+
     /// Whether its claim counts on directions that are independent of each other.
     fn needs_independent_directions(&self) -> bool {
         false
@@ -196,6 +206,22 @@ pub trait Protection: fmt::Debug + Send + Sync {
     fn with_optimum(&self, _norm_squared: f64) -> Option<Mechanism> {
         None
     }
+}
+
+/// How sums over all agents are protected.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum SumTerms {
+    /// Not at all.
+    Plain,
+    /// With noise in shares.
+    Hidden {
+        /// The budget.
+        total: Total,
+        /// Whom it protects against.
+        colluders: Colluders,
+        /// Answers are clipped to this length; `None` leaves it to loss and rule.
+        clip: Option<f64>,
+    },
 }
 
 /// Noise that a claim assumes.

@@ -16,6 +16,7 @@ mod defaults;
 mod forecast;
 mod given;
 mod intrinsic;
+mod joint;
 mod keys;
 mod measure;
 mod mechanism;
@@ -36,8 +37,10 @@ pub use data::{Boxes, Data, DataKind, Measured};
 pub use forecast::Forecast;
 pub use given::{Auto, PerAgent, Reported};
 pub use intrinsic::Intrinsic;
+pub use joint::rules as joint_rules;
+pub use joint::{JOINT, JointBudget, JointEntry, JointMaking, JointNoise, JointPlan};
 pub use keys::{KeyError, Keys, OptimumNorm};
-pub use mechanism::{AgentPlace, Assumed, Charges, Choice, Mechanism, Protection};
+pub use mechanism::{AgentPlace, Assumed, Charges, Choice, Mechanism, Protection, SumTerms};
 pub use none::Unprotected;
 pub use outline::{AgentOutline, Outline};
 pub use output::{OutputNoise, OutputQuery};
@@ -50,6 +53,7 @@ pub use steps::{first_step, scalar_step, stable_step};
 
 use crate::baselines::{AlgorithmEntry, Broken};
 use crate::guarantee::NoGuarantee;
+use crate::joint::NoRound;
 use crate::problem::Failure;
 use crate::run::BuildError;
 use thiserror::Error;
@@ -66,6 +70,8 @@ pub enum Decider {
     },
     /// An algorithm with noise of its own.
     Algorithm(&'static AlgorithmEntry),
+    /// An algorithm on joint sums.
+    Sums(&'static str),
 }
 
 impl Decider {
@@ -74,6 +80,7 @@ impl Decider {
         match self {
             Self::Mechanism { name, .. } => name,
             Self::Algorithm(entry) => entry.name,
+            Self::Sums(name) => name,
         }
     }
 }
@@ -156,6 +163,28 @@ pub enum Refused {
         /// What the mechanism needs of a loop.
         needs: &'static str,
     },
+    /// A mechanism that does not protect sums over all agents.
+    #[error("{algorithm} takes sums over all agents, which `{mechanism}` does not protect")]
+    NoSums {
+        /// The algorithm.
+        algorithm: &'static str,
+        /// The mechanism.
+        mechanism: &'static str,
+    },
+    /// A mechanism that protects nothing but sums over all agents.
+    #[error("`{mechanism}` protects sums over all agents, and {algorithm} takes none")]
+    OnlySums {
+        /// The mechanism.
+        mechanism: &'static str,
+        /// The algorithm.
+        algorithm: &'static str,
+    },
+    /// Agents that noise cannot be shared between.
+    #[error("{0}")]
+    NoShares(String),
+    /// A sum that cannot be.
+    #[error(transparent)]
+    NoRound(#[from] NoRound),
     /// An algorithm of which no agent can run by itself.
     #[error("{0} runs with all agents in one process only")]
     OnlyTogether(&'static str),

@@ -4,7 +4,7 @@ use super::Refused;
 use super::claimed::Claimed;
 use super::data::Data;
 use super::given::Reported;
-use super::mechanism::{AgentPlace, Charges, Choice, Protection};
+use super::mechanism::{AgentPlace, Charges, Choice, Protection, SumTerms};
 use super::rules::{self, BOX_LOOP, PAPER_LOOP};
 use super::steps::{first_step, stable_step};
 use crate::guarantee::NoGuarantee;
@@ -47,6 +47,10 @@ impl Protection for Unprotected {
 
     fn measures_curvature(&self) -> bool {
         true
+    }
+
+    fn sums(&self) -> Option<SumTerms> {
+        Some(SumTerms::Plain)
     }
 
     fn grid(&self, sizes: &Sizes) -> Vec<Setting> {

@@ -1,10 +1,13 @@
 //! The plan: from what is asked for, the data's public sizes and the network to everything that is
 //! decided.
 
-use super::checks::{check_boxes, check_directions, check_loop, check_per_agent, check_positive};
+use super::checks::{
+    check_boxes, check_directions, check_loop, check_per_agent, check_positive, check_sums,
+};
 use super::claimed::Claimed;
 use super::data::Data;
 use super::given::Reported;
+use super::joint::JointPlan;
 use super::mechanism::{AgentPlace, Assumed, Charges, Choice};
 use super::rules::{GOSSIP_FRACTION, plain_tolerance};
 use super::spec::{Algorithm, RunSpec};
@@ -40,6 +43,8 @@ pub struct Plan {
     /// T, J, u1 and the like of every agent; steps and L are in [`AgentPlan`].
     inner: Option<ZerothOrder>,
     tolerance: Option<f64>,
+    /// What is decided about joint sums, where the algorithm takes them.
+    joint: Option<Arc<JointPlan>>,
     /// The agents that are planned for: all, or one.
     first: usize,
     agents: Vec<AgentPlan>,
@@ -103,6 +108,8 @@ impl Plan {
         if let Data::Rows(problem) = data {
             check(problem, graph, &plan.admm)?;
         }
+        let samples: Vec<usize> = (0..graph.len()).map(|k| data.samples(k)).collect();
+        plan.join(&samples)?;
         let baseline = plan.baseline()?;
         let agent = |k: usize| {
             let neighbourhood = graph.neighbourhood(k, spec.self_loop);
@@ -146,7 +153,10 @@ impl Plan {
         spec.mechanism.accepts(data.kind())?;
         check_directions(spec)?;
         check_loop(spec)?;
-        if !spec.algorithm.is_zeroth_order() && matches!(data, Data::Boxes(_)) {
+        check_sums(spec)?;
+        let values_only = spec.algorithm.joint().is_some_and(|entry| entry.values_only);
+        let asks_values = spec.algorithm.is_zeroth_order() || values_only;
+        if !asks_values && matches!(data, Data::Boxes(_)) {
             return Err(Refused::NeedsRows(spec.algorithm.name()));
         }
         let choice = spec.mechanism.choose(data);
@@ -185,9 +195,24 @@ impl Plan {
             admm,
             average,
             tolerance,
+            joint: None,
             first: 0,
             agents: Vec::new(),
         })
+    }
+
+    /// Decides about joint sums, where the algorithm takes them: from the rows of every agent.
+    fn join(&mut self, samples: &[usize]) -> Result<(), Refused> {
+        let Some(entry) = self.spec.algorithm.joint() else { return Ok(()) };
+        let joint = JointPlan::new(entry, &self.spec, &self.data, &self.graph, samples)?;
+        self.admm.rounds = joint.sums();
+        (self.average, self.joint) = (Average::None, Some(Arc::new(joint)));
+        Ok(())
+    }
+
+    /// What is decided about joint sums, where the algorithm takes them.
+    pub fn joint(&self) -> Option<&JointPlan> {
+        self.joint.as_deref()
     }
 
     /// Everything about agent k with so large a neighbourhood.
@@ -203,6 +228,9 @@ impl Plan {
         neighbourhood: usize,
         baseline: Option<&dyn Baseline>,
     ) -> Result<Charges, Refused> {
+        if let Some(joint) = &self.joint {
+            return joint.charges(&self.graph.names()[k]);
+        }
         let mechanism = &self.spec.mechanism;
         let shape = self.shape(k);
         match (baseline, mechanism.target(&self.data)) {
@@ -423,6 +451,9 @@ impl Plan {
         ledgers: Vec<Ledger>,
         streams: &Streams,
     ) -> Result<Box<dyn Simulation>, Refused> {
+        if let Some(joint) = &self.joint {
+            return Ok(Box::new(joint.simulation(self, ledgers, streams)?));
+        }
         let releases = self.releases(ledgers, streams);
         if let (Some(baseline), Data::Rows(problem)) = (self.baseline()?, &self.data) {
             let rounds = self.admm.rounds;
@@ -459,7 +490,7 @@ impl Plan {
     }
 
     /// A digest of agent k's rows and of what is asked of them.
-    fn fingerprint(&self, k: usize) -> Digest {
+    pub(super) fn fingerprint(&self, k: usize) -> Digest {
         match &self.data {
             Data::Rows(problem) => problem.fingerprint(k),
             Data::Boxes(_) => Digest::default(),

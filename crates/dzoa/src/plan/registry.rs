@@ -8,7 +8,7 @@ use super::Refused;
 use super::data::DataKind;
 use super::keys::{KeyError, Keys};
 use super::mechanism::Mechanism;
-use super::{intrinsic, none, output, scalar};
+use super::{intrinsic, joint, none, output, scalar};
 use crate::problem::loss::Loss;
 use dzoa_privacy::Claim;
 
@@ -73,6 +73,15 @@ pub const MECHANISMS: &[MechanismEntry] = &[
         build: scalar::ScalarNoise::from_keys,
     },
     MechanismEntry {
+        name: "joint",
+        about: "noise in shares on sums over all agents: holds exactly, most accurate",
+        claim: Claim::Exact,
+        in_loop: false,
+        reads: &["total_epsilon", "rows_per_person", "clip", "colluders"],
+        accepts: joint::JointNoise::protects,
+        build: joint::JointNoise::from_keys,
+    },
+    MechanismEntry {
         name: "none",
         about: "guarantees nothing",
         claim: Claim::None,
@@ -98,6 +107,7 @@ impl Mechanism {
             ("rows_per_person", keys.rows_per_person.is_some()),
             ("tolerance", keys.tolerance.is_some()),
             ("clip", keys.clip.is_some()),
+            ("colluders", keys.colluders.is_some()),
         ];
         match given.iter().find(|(key, given)| *given && !entry.reads.contains(key)) {
             Some(&(key, _)) => Err(KeyError::NoEffect(key)),

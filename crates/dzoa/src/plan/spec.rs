@@ -1,6 +1,7 @@
 //! What is asked for: every number that a user may give, and `auto` where the public rules choose.
 
 use super::given::{Auto, PerAgent, Reported};
+use super::joint::{JOINT, JointEntry};
 use super::mechanism::Mechanism;
 use crate::baselines::{AlgorithmEntry, Options};
 use crate::tuning::Setting;
@@ -13,6 +14,8 @@ pub enum Algorithm {
     DZoa,
     /// Consensus ADMM with an exact primal step.
     Admm,
+    /// Sums over all agents at a public point, and their own settings.
+    Joint(&'static JointEntry, Options),
     /// One of those that d-zoa is compared with, and its own settings.
     Baseline(&'static AlgorithmEntry, Options),
 }
@@ -23,15 +26,19 @@ const OWN: [&str; 2] = ["d-zoa", "admm"];
 impl Algorithm {
     /// All names that users may type.
     pub fn names() -> Vec<&'static str> {
-        OWN.into_iter().chain(crate::baselines::names()).collect()
+        let joint = JOINT.iter().map(|entry| entry.name);
+        OWN.into_iter().chain(joint).chain(crate::baselines::names()).collect()
     }
 
     /// The algorithm of this name, with the options of a setting.
     pub fn named(name: &str, setting: &Setting) -> Option<Self> {
+        let mut options = Options::default();
+        setting.options.iter().for_each(|&(key, value)| options.set(key, value));
         if let Some(entry) = crate::baselines::entry(name) {
-            let mut options = Options::default();
-            setting.options.iter().for_each(|&(key, value)| options.set(key, value));
             return Some(Self::Baseline(entry, options));
+        }
+        if let Some(entry) = JointEntry::named(name) {
+            return Some(Self::Joint(entry, options));
         }
         match OWN.iter().position(|own| *own == name)? {
             0 => Some(Self::DZoa),
@@ -44,21 +51,38 @@ impl Algorithm {
         match self {
             Self::DZoa => OWN[0],
             Self::Admm => OWN[1],
+            Self::Joint(entry, _) => entry.name,
             Self::Baseline(entry, _) => entry.name,
+        }
+    }
+
+    /// Its row among the algorithms on joint sums, where it is one.
+    pub fn joint(&self) -> Option<&'static JointEntry> {
+        match self {
+            Self::Joint(entry, _) => Some(entry),
+            Self::DZoa | Self::Admm | Self::Baseline(..) => None,
+        }
+    }
+
+    /// Its own settings, where it has any.
+    pub fn options(&self) -> Option<&Options> {
+        match self {
+            Self::Joint(_, options) | Self::Baseline(_, options) => Some(options),
+            Self::DZoa | Self::Admm => None,
         }
     }
 
     /// The baseline's row in the registry, where it is one.
     pub fn entry(&self) -> Option<&'static AlgorithmEntry> {
         match self {
-            Self::DZoa | Self::Admm => None,
+            Self::DZoa | Self::Admm | Self::Joint(..) => None,
             Self::Baseline(entry, _) => Some(entry),
         }
     }
 
     /// Whether `rho` means something to it.
     pub fn reads_rho(&self) -> bool {
-        self.entry().is_none_or(|entry| entry.reads_rho)
+        self.joint().is_none() && self.entry().is_none_or(|entry| entry.reads_rho)
     }
 
     /// Whether it runs the two-point loop.

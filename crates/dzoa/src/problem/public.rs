@@ -71,6 +71,18 @@ impl PublicProblem {
         self.sizes[k].samples
     }
 
+    /// The problem with the public sizes of other data: an agent over a network holds its own rows
+    /// only. All rows have the longest bound that is known.
+    pub fn with_samples(mut self, samples: &[usize]) -> Self {
+        let bounds = self.sizes.iter().map(|size| size.norm_bound);
+        let norm_bound = bounds.flatten().reduce(f64::max);
+        let known = self.sizes.iter().all(|size| size.norm_bound.is_some() || size.samples == 0);
+        let norm_bound = norm_bound.filter(|_| known);
+        let size = |&samples: &usize| PublicSize { samples, norm_bound };
+        self.sizes = samples.iter().map(size).collect();
+        self
+    }
+
     /// How long a row of agent `k` can be, where something bounds it.
     pub fn norm_bound(&self, k: usize) -> Option<f64> {
         self.sizes[k].norm_bound

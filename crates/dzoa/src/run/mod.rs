@@ -8,6 +8,7 @@ mod lockstep;
 mod observe;
 mod record;
 mod simulate;
+mod sums;
 
 pub use build::{
     BuildError, Releases, agents, agents_of, check, exact_agents, zeroth_order_agents,
@@ -17,6 +18,7 @@ pub use lockstep::Lockstep;
 pub use observe::{EarlyStop, Observer, RoundView};
 pub use record::{AgentRecord, Recorder, ValueRecord, ValueRecorder};
 pub use simulate::simulate;
+pub use sums::JointSimulation;
 
 use crate::agent::Agent;
 use crate::status::Status;

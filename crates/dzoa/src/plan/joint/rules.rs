@@ -1,0 +1,114 @@
+//! The public rules of joint sums: what a user who gives only a budget gets.
+//!
+//! Everything follows from one number, `zeta = L mu/(A D)`: how far the sum's own curvature L
+//! stands above the noise that one sum with the whole budget would have, A D/mu. Tuned on draws
+//! that no document reports.
+
+/// What the rules go by: public numbers of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct JointSizes {
+    /// P.
+    pub columns: usize,
+    /// L: a bound on the curvature of the whole data term.
+    pub curvature: f64,
+    /// A D/mu: the noise in a sum of gradients at zero, if it took the whole budget. Zero without
+    /// protection.
+    pub noise: f64,
+    /// Whether the loss has kinks, so that L is only what smoothing makes of it.
+    pub kinks: bool,
+}
+
+/// What the rule for a descent chooses.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DescentRule {
+    /// Sums.
+    pub rounds: u64,
+    /// Of a step.
+    pub step: f64,
+    /// The largest momentum.
+    pub momentum: f64,
+    /// Each sum's share of the budget over that of the one before.
+    pub growth: f64,
+    /// The part of the rounds that is not averaged.
+    pub burn_in: f64,
+}
+
+/// What the rule for Newton steps chooses.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NewtonRule {
+    /// Steps before the second matrix.
+    pub warm_up: u64,
+    /// How much longer those are.
+    pub boost: f64,
+    /// Steps after it.
+    pub steps: u64,
+    /// Of those, the first ones that are not averaged.
+    pub skipped: u64,
+    /// The share of the budget of each of the two matrices.
+    pub hessian_share: f64,
+    /// The share of all steps before the second matrix.
+    pub warm_up_share: f64,
+    /// Of shares from one step to the next, before and after the second matrix.
+    pub growth: [f64; 2],
+}
+
+/// Steps without protection, unless they stand still before.
+const PLAIN_ROUNDS: u64 = 2000;
+/// The momentum without protection; it begins anew where it overshoots.
+const PLAIN_MOMENTUM: f64 = 1.0;
+
+/// The rule for `joint-gradient`, and for `joint-values` with as many directions as columns.
+///
+/// Steps of `1/L` bring along `tau` of them what the noise lets one tell; momentum brings the same
+/// in the square root of that. Strong noise makes fewer and shorter steps, down to one.
+pub fn descent_rule(sizes: &JointSizes) -> DescentRule {
+    let JointSizes { columns, curvature, noise, .. } = *sizes;
+    if noise <= 0.0 {
+        return DescentRule {
+            rounds: PLAIN_ROUNDS,
+            step: 1.0 / curvature,
+            momentum: PLAIN_MOMENTUM,
+            growth: 1.0,
+            burn_in: 1.0,
+        };
+    }
+    let (zeta, root) = (curvature / noise, (columns as f64).sqrt());
+    let kappa = (zeta / (10.0 * root)).clamp((1.7 / root).min(1.0), 1.0);
+    let tau = (kappa * zeta).min(200.0 * root);
+    let step = tau.min(1.0) * tau.min(1.0) / curvature;
+    let tau = tau.max(1.0);
+    let rounds = (5.0 * tau.sqrt()).round().clamp(1.0, tau.ceil());
+    let momentum = (1.0 - rounds / tau).clamp(0.0, 0.95);
+    // Powers by logarithms of the portable library: every machine chooses the same bits.
+    let largest = (zeta / (5.0 * columns as f64)).clamp(2.0, 200.0);
+    let growth = libm::exp((libm::log(largest) / rounds).min(libm::log(1.3)));
+    DescentRule { rounds: rounds as u64, step, momentum, growth, burn_in: 0.15 }
+}
+
+/// The rule for `joint-newton`: twelve sums.
+pub fn newton_rule() -> NewtonRule {
+    NewtonRule {
+        warm_up: 5,
+        boost: 1.5,
+        steps: 5,
+        skipped: 1,
+        hessian_share: 0.02,
+        warm_up_share: 0.1,
+        growth: [1.4, 1.75],
+    }
+}
+
+/// Newton steps without protection.
+pub const PLAIN_NEWTON_STEPS: u64 = 30;
+
+/// h of `joint-values`: values are asked for so far to either side.
+pub const HALF_STEP: f64 = 1e-3;
+
+/// Shares of `mu^2` that grow by a factor from one sum to the next, and add up to one.
+pub fn shares(rounds: u64, growth: f64) -> Vec<f64> {
+    let powers: Vec<f64> = std::iter::successors(Some(1.0), |power| Some(power * growth))
+        .take(rounds as usize)
+        .collect();
+    let total: f64 = powers.iter().sum();
+    powers.into_iter().map(|power| power / total).collect()
+}

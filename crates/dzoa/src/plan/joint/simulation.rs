@@ -1,0 +1,68 @@
+//! From a plan to agents that take joint sums.
+
+use super::JointPlan;
+use crate::joint::{Answers, Contributor, ContributorSetup, Secrets, Session};
+use crate::plan::Refused;
+use crate::plan::data::Data;
+use crate::plan::plan::Plan;
+use crate::run::JointSimulation;
+use crate::streams::Streams;
+use dzoa_privacy::Ledger;
+use dzoa_privacy::joint::{Origin, Roster};
+use std::sync::Arc;
+
+impl JointPlan {
+    /// All agents in one process; `ledgers` may be empty.
+    pub(in crate::plan) fn simulation(
+        &self,
+        plan: &Plan,
+        mut ledgers: Vec<Ledger>,
+        streams: &Streams,
+    ) -> Result<JointSimulation, Refused> {
+        let graph = plan.graph();
+        ledgers.resize_with(graph.len(), Ledger::default);
+        let agents = ledgers.into_iter().enumerate();
+        let setups: Vec<ContributorSetup> =
+            agents.map(|(k, ledger)| self.setup(plan, k, ledger, streams)).collect();
+        let roster = match self.masked() {
+            true => {
+                let keys = setups.iter().map(|setup| (setup.name.clone(), setup.secrets.public()));
+                Some(Roster::new(keys).map_err(|no| Refused::NoShares(no.to_string()))?)
+            }
+            false => None,
+        };
+        let session = self.session(plan, roster.as_ref())?;
+        let contributor = |setup| {
+            Contributor::new(setup, roster.clone()).map_err(|no| Refused::NoShares(no.to_string()))
+        };
+        let contributors = setups.into_iter().map(contributor).collect::<Result<_, _>>()?;
+        let edges = graph.edges().count();
+        Ok(JointSimulation::new(session, contributors, self.masked(), edges))
+    }
+
+    /// The public state before the first sum.
+    pub fn session(&self, plan: &Plan, roster: Option<&Roster>) -> Result<Session, Refused> {
+        let network = self.digest(plan.graph());
+        Ok(Session::new(self.method()?, self.opened(network, roster.map(Roster::digest))))
+    }
+
+    /// What makes agent k: its rows, its ledger, and secrets from the root of its streams.
+    pub fn setup(
+        &self,
+        plan: &Plan,
+        k: usize,
+        ledger: Ledger,
+        streams: &Streams,
+    ) -> ContributorSetup {
+        let name = plan.graph().names()[k].clone();
+        let rows: Arc<dyn Answers> = match plan.data() {
+            Data::Rows(problem) => Arc::new(problem.risk(k)),
+            Data::Boxes(boxes) => boxes.boxes[k].clone(),
+        };
+        let root = streams.key();
+        let origin = Origin { root: &root, agent: &name, rows: plan.fingerprint(k) };
+        let secrets = Secrets::new(&origin, self.digest(plan.graph()), streams.noise_key(&name));
+        let weight = self.members.position(&name).map_or(0.0, |at| self.silos[at].weight);
+        ContributorSetup { name, rows, weight, ledger, run: streams.run_id(), secrets }
+    }
+}

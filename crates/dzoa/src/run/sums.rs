@@ -1,0 +1,145 @@
+//! Runs joint sums with all agents in one process.
+
+use super::{Costs, Observer, RoundView, Simulation};
+use crate::joint::{Charged, Contribution, Contributor, NoRound, Part, Session, Step};
+use crate::status::Status;
+use dzoa_privacy::{Ledger, Receipt, RunId};
+use rayon::prelude::*;
+
+/// All agents of a run of joint sums: one public session, and everybody's rows.
+pub struct JointSimulation {
+    session: Session,
+    contributors: Vec<Contributor>,
+    /// The agent at each position among the members.
+    order: Vec<usize>,
+    /// What was last seen of each agent: its own part where nothing masks it, and the sum where
+    /// masks do.
+    seen: Vec<Vec<f64>>,
+    masked: bool,
+    /// Directed edges of the network: every part crosses each of them once.
+    edges: u64,
+    costs: Costs,
+}
+
+impl JointSimulation {
+    /// Before the first sum. Contributors are in the order of the graph; `edges` are counted once.
+    pub fn new(
+        session: Session,
+        contributors: Vec<Contributor>,
+        masked: bool,
+        edges: usize,
+    ) -> Self {
+        let position =
+            |agent: &Contributor| session.members().position(agent.name()).unwrap_or(usize::MAX);
+        let mut order: Vec<usize> = (0..contributors.len()).collect();
+        order.sort_by_key(|&k| position(&contributors[k]));
+        let zero = session.estimate().iter().map(|_| 0.0).collect::<Vec<f64>>();
+        let seen = vec![zero; contributors.len()];
+        let edges = 2 * edges as u64;
+        Self { session, contributors, order, seen, masked, edges, costs: Costs::default() }
+    }
+
+    /// One round; `false` once all are done.
+    fn round(&mut self, observer: &mut dyn Observer) -> Result<bool, Status> {
+        let round = self.session.done() + 1;
+        let refused = |no: NoRound| Status::NoSum { round, reason: no.to_string() };
+        let Some(step) = self.session.next().map_err(refused)? else { return Ok(false) };
+        let receipts = self.charge(&step, observer)?;
+        let parts = self.parts(&step, receipts)?;
+        let sum = self.session.absorb(&step, &parts).map_err(refused)?;
+        for (position, part) in parts.iter().enumerate() {
+            self.seen[self.order[position]] = match (part, step.grid()) {
+                (Part::Words(words), Some(grid)) if !self.masked => {
+                    words.iter().map(|word| *word as i64 as f64 * grid).collect()
+                }
+                (Part::Plain(values), _) => values.to_vec(),
+                _ => sum.clone(),
+            };
+        }
+        let agents = self.contributors.len() as u64;
+        self.costs.messages += agents * self.edges;
+        self.costs.bytes += 8 * sum.len() as u64 * agents * self.edges;
+        self.costs.oracle_calls += agents * self.session.calls();
+        Ok(true)
+    }
+
+    /// Charge and persist before any noise is drawn: what is not written down cannot leave.
+    fn charge(&mut self, step: &Step, observer: &mut dyn Observer) -> Result<Vec<Receipt>, Status> {
+        let mut receipts = Vec::with_capacity(self.order.len());
+        for (position, &k) in self.order.iter().enumerate() {
+            let agent = &mut self.contributors[k];
+            let Charged { receipt, entry, .. } = agent.charge(step, position).map_err(|no| {
+                let (agent, rounds) = (agent.name().into(), step.round - 1);
+                Status::BudgetExhausted { agent, rounds, reason: no.to_string() }
+            })?;
+            if let Some(entry) = entry
+                && observer.persist(k, &entry).is_break()
+            {
+                return Err(Status::Stopped { round: step.round - 1 });
+            }
+            receipts.push(receipt);
+        }
+        Ok(receipts)
+    }
+
+    /// Everybody's part, in the order of the members.
+    fn parts(&mut self, step: &Step, receipts: Vec<Receipt>) -> Result<Vec<Part>, Status> {
+        let mut by_agent: Vec<(usize, Receipt)> =
+            self.order.iter().copied().zip(receipts).collect();
+        by_agent.sort_by_key(|(k, _)| *k);
+        let mut positions = vec![0; self.order.len()];
+        self.order.iter().enumerate().for_each(|(position, &k)| positions[k] = position);
+        let contributions: Vec<Result<Contribution, Status>> = self
+            .contributors
+            .par_iter_mut()
+            .zip(by_agent)
+            .map(|(agent, (k, receipt))| agent.part(step, positions[k], receipt))
+            .collect();
+        let mut parts: Vec<Option<Part>> = vec![None; self.order.len()];
+        for (k, contribution) in contributions.into_iter().enumerate() {
+            parts[positions[k]] = Some(contribution?.part());
+        }
+        Ok(parts.into_iter().flatten().collect())
+    }
+}
+
+impl Simulation for JointSimulation {
+    fn run(&mut self, observer: &mut dyn Observer) -> Status {
+        loop {
+            match self.round(observer) {
+                Err(status) => return status,
+                Ok(false) => return Status::Finished,
+                Ok(true) => {}
+            }
+            let round = self.session.done();
+            let last = round == self.session.rounds();
+            if observer.round(&RoundView { round, simulation: self }).is_break() && !last {
+                return Status::Stopped { round };
+            }
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.contributors.len()
+    }
+
+    fn release(&self, k: usize) -> &[f64] {
+        &self.seen[k]
+    }
+
+    fn estimate(&self, _k: usize) -> Vec<f64> {
+        self.session.estimate()
+    }
+
+    fn ledger(&self, k: usize) -> &Ledger {
+        self.contributors[k].ledger()
+    }
+
+    fn run_id(&self, k: usize) -> RunId {
+        self.contributors[k].run()
+    }
+
+    fn costs(&self) -> Costs {
+        self.costs
+    }
+}
