@@ -30,7 +30,7 @@ pub enum ReplayError {
 pub fn releases(records: Vec<JournalRecord>) -> VecDeque<Past> {
     let kept = records.into_iter().filter_map(|record| match record {
         JournalRecord::Round { past, .. } => past.and_then(PersistedPast::past),
-        JournalRecord::Start(_) | JournalRecord::Left { .. } => None,
+        _ => None,
     });
     kept.collect()
 }

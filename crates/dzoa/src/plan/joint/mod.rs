@@ -4,10 +4,12 @@
 mod noise;
 mod registry;
 pub mod rules;
+mod seat;
 mod simulation;
 
 pub use noise::JointNoise;
 pub use registry::{JOINT, JointBudget, JointEntry, JointMaking};
+pub use seat::JointSeat;
 
 use super::claimed::Total;
 use super::data::{Boxes, Data};
