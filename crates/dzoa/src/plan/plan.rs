@@ -436,6 +436,9 @@ impl Plan {
 
     /// What the algorithm takes.
     pub fn needs(&self) -> Result<Needs, Refused> {
+        if let Some(joint) = &self.joint {
+            return Ok(joint.needs());
+        }
         let exact = self.inner.is_none() || self.spec.mechanism.certifies();
         let own = Needs {
             exact_solver: exact,

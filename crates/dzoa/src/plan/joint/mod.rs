@@ -14,6 +14,7 @@ use super::data::{Boxes, Data};
 use super::mechanism::{Charges, SumTerms};
 use super::spec::RunSpec;
 use super::{Decider, Refused};
+use crate::baselines::Needs;
 use crate::guarantee::NoGuarantee;
 use crate::joint::{Hidden, Method, NoRound, Opened, Slopes};
 use crate::network::Graph;
@@ -191,6 +192,17 @@ impl JointPlan {
             decider: Decider::Sums(self.entry.name),
             error,
         })
+    }
+
+    /// What it takes beyond rows and neighbours.
+    pub(super) fn needs(&self) -> Needs {
+        let known_c1 = self.budget.as_ref().is_some_and(|budget| !budget.slopes.is_clipped());
+        Needs {
+            gradients: !self.entry.values_only,
+            smooth_loss: self.entry.smooth_loss,
+            known_c1,
+            ..Needs::default()
+        }
     }
 
     /// Sums in all.
