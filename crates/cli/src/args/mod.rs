@@ -303,6 +303,9 @@ pub struct AuditArgs {
     /// Skip the controls (identical data sets, weakened noise)
     #[arg(long)]
     pub no_controls: bool,
+    /// Others that pool their keys against the agent, of joint sums [default: as planned for]
+    #[arg(long, value_name = "T")]
+    pub colluders: Option<u32>,
     /// For tests of the audit: scale the added noise, keep the claim
     #[arg(long, hide = true, default_value_t = 1.0, value_parser = positive)]
     pub noise_scale: f64,

@@ -48,6 +48,13 @@ pub(super) fn read(
         (None, None, "admm") => Algorithm::Admm,
         (None, None, _) => Algorithm::DZoa,
     };
+    if privacy.mechanism.only_sums() && algorithm.joint().is_none() {
+        let mechanism = privacy.mechanism.name();
+        let problem = format!("is `{name}`, and mechanism `{mechanism}` protects joint sums only");
+        return Err(section
+            .error("name", &problem)
+            .hint("set algorithm.name = \"auto\", or privacy.mechanism = \"output\""));
+    }
     let asked = RunSpec::new(algorithm, privacy.mechanism.clone());
     let spec = read_spec(section, &options, asked, kind)?;
     let mode = mode(section)?;

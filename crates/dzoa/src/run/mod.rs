@@ -63,6 +63,11 @@ pub trait Simulation: Send + Sync {
         &mut []
     }
 
+    /// The joint sums, where it takes them.
+    fn sums(&self) -> Option<&JointSimulation> {
+        None
+    }
+
     /// The baseline, where it is one.
     fn lockstep(&self) -> Option<&Lockstep> {
         None

@@ -19,6 +19,8 @@ pub struct JointSimulation {
     /// Directed edges of the network: every part crosses each of them once.
     edges: u64,
     costs: Costs,
+    /// The last sum, and everybody's part in it.
+    last: Option<(Step, Vec<Part>)>,
 }
 
 impl JointSimulation {
@@ -36,7 +38,21 @@ impl JointSimulation {
         let zero = session.estimate().iter().map(|_| 0.0).collect::<Vec<f64>>();
         let seen = vec![zero; contributors.len()];
         let edges = 2 * edges as u64;
-        Self { session, contributors, order, seen, masked, edges, costs: Costs::default() }
+        Self {
+            session,
+            contributors,
+            order,
+            seen,
+            masked,
+            edges,
+            costs: Costs::default(),
+            last: None,
+        }
+    }
+
+    /// The last sum as everybody saw it: the question, and all parts in the order of the members.
+    pub fn last(&self) -> Option<(&Step, &[Part])> {
+        self.last.as_ref().map(|(step, parts)| (step, &parts[..]))
     }
 
     /// One round; `false` once all are done.
@@ -56,6 +72,7 @@ impl JointSimulation {
                 _ => sum.clone(),
             };
         }
+        self.last = Some((step, parts));
         let agents = self.contributors.len() as u64;
         self.costs.messages += agents * self.edges;
         self.costs.bytes += 8 * sum.len() as u64 * agents * self.edges;
@@ -141,5 +158,9 @@ impl Simulation for JointSimulation {
 
     fn costs(&self) -> Costs {
         self.costs
+    }
+
+    fn sums(&self) -> Option<&JointSimulation> {
+        Some(self)
     }
 }

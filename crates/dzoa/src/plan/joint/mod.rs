@@ -124,8 +124,9 @@ impl JointPlan {
         let diameter = slopes.gradients(&start).map_err(NoRound::from)?.diameter();
         self.shares = Some(shares);
         let mut mu = coarse(gaussian::mu(total.budget.epsilon, total.budget.delta));
-        // The grid costs a little: aim that much lower until the accountant agrees.
-        for _ in 0..40 {
+        // The grid costs a little: aim lower until the accountant agrees, by twice as much each time.
+        let mut less = 1e-9;
+        for _ in 0..28 {
             if !(mu > 0.0 && mu.is_finite()) {
                 break;
             }
@@ -135,7 +136,8 @@ impl JointPlan {
             if self.keeps(total.budget)? {
                 return Ok(());
             }
-            mu = coarse(mu * (1.0 - 1e-9));
+            mu = coarse(mu * (1.0 - less));
+            less *= 2.0;
         }
         let epsilon = total.budget.epsilon;
         let error = NoGuarantee::BudgetTooSmall { epsilon };
@@ -203,6 +205,13 @@ impl JointPlan {
             known_c1,
             ..Needs::default()
         }
+    }
+
+    /// The plan with noise that is scaled, and the same claim: what an audit must catch.
+    pub(super) fn with_noise_scaled(&self, scale: f64) -> Option<Self> {
+        let mut weaker = self.clone();
+        weaker.budget.as_mut()?.mu /= scale;
+        Some(weaker)
     }
 
     /// Sums in all.

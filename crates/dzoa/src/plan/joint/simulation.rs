@@ -1,7 +1,7 @@
 //! From a plan to agents that take joint sums.
 
 use super::JointPlan;
-use crate::joint::{Answers, Contributor, ContributorSetup, Secrets, Session};
+use crate::joint::{Adversary, Answers, Contributor, ContributorSetup, Secrets, Session};
 use crate::plan::Refused;
 use crate::plan::data::Data;
 use crate::plan::plan::Plan;
@@ -40,6 +40,34 @@ impl JointPlan {
         Ok(JointSimulation::new(session, contributors, self.masked(), edges))
     }
 
+    /// The agents at these positions of the graph, colluding.
+    pub fn adversary(
+        &self,
+        plan: &Plan,
+        colluders: &[usize],
+        streams: &Streams,
+    ) -> Result<Adversary, Refused> {
+        let no = |no: String| Refused::NoShares(no);
+        let secrets = |k: usize| self.setup(plan, k, Ledger::default(), streams).secrets;
+        let names = plan.graph().names();
+        let keys = (0..names.len()).map(|k| (names[k].clone(), secrets(k).public()));
+        let roster = Roster::new(keys).map_err(|bad| no(bad.to_string()))?;
+        let honest = (0..names.len()).filter(|k| !colluders.contains(k));
+        let honest = honest.filter_map(|k| self.members.position(&names[k])).collect();
+        let colluders = match self.masked() {
+            true => colluders.iter().map(|&k| secrets(k)).collect(),
+            // Every part is seen as it is.
+            false => Vec::new(),
+        };
+        Adversary::new(colluders, honest, &roster).map_err(|bad| no(bad.to_string()))
+    }
+
+    /// What one row of agent k weighs in a sum.
+    pub fn weight(&self, plan: &Plan, k: usize) -> f64 {
+        let name = &plan.graph().names()[k];
+        self.members.position(name).map_or(0.0, |at| self.silos[at].weight)
+    }
+
     /// The public state before the first sum.
     pub fn session(&self, plan: &Plan, roster: Option<&Roster>) -> Result<Session, Refused> {
         let network = self.digest(plan.graph());
@@ -62,7 +90,7 @@ impl JointPlan {
         let root = streams.key();
         let origin = Origin { root: &root, agent: &name, rows: plan.fingerprint(k) };
         let secrets = Secrets::new(&origin, self.digest(plan.graph()), streams.noise_key(&name));
-        let weight = self.members.position(&name).map_or(0.0, |at| self.silos[at].weight);
+        let weight = self.weight(plan, k);
         ContributorSetup { name, rows, weight, ledger, run: streams.run_id(), secrets }
     }
 }
