@@ -47,6 +47,7 @@ fn way_out(status: &Status) -> &'static str {
             "what was released stays released; \
              a larger budget needs a new decision of the data's owner"
         }
+        Status::NoSum { .. } => "every agent must have the same network file, program and roster",
         Status::NotCertified { .. } => "raise algorithm.options.tolerance, or algorithm.rho",
     }
 }

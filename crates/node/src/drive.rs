@@ -17,14 +17,17 @@ pub enum DriveEnd {
 }
 
 /// One step: takes in what has arrived, does what can be done, sends what is to be sent.
-pub fn step<N: Running>(node: &mut N, transport: &mut dyn Transport) -> Result<(), NodeError> {
+pub fn step<N: Running + ?Sized>(
+    node: &mut N,
+    transport: &mut dyn Transport,
+) -> Result<(), NodeError> {
     while let Some((from, frame)) = transport.receive(Duration::ZERO) {
         node.receive(from, &frame, transport.now());
     }
     work(node, transport)
 }
 
-fn work<N: Running>(node: &mut N, transport: &mut dyn Transport) -> Result<(), NodeError> {
+fn work<N: Running + ?Sized>(node: &mut N, transport: &mut dyn Transport) -> Result<(), NodeError> {
     let done = node.work(&|| transport.now());
     for (to, frame) in node.outgoing() {
         // A link that is down is as good as a lost frame: everything is repeated.
@@ -36,7 +39,7 @@ fn work<N: Running>(node: &mut N, transport: &mut dyn Transport) -> Result<(), N
 }
 
 /// Runs a node to its end, or until it is asked to stop. `watch` sees the node after every step.
-pub fn drive<N: Running>(
+pub fn drive<N: Running + ?Sized>(
     node: &mut N,
     transport: &mut dyn Transport,
     watch: &mut dyn FnMut(&mut N, Duration),

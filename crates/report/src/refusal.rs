@@ -16,6 +16,18 @@ pub fn refused(refused: Refused) -> Error {
             Error::input(format!("`algorithm.name` is `{}`, but {error}", entry.name))
                 .hint(own_noise_hint(error, entry.reads("ridge")))
         }
+        Refused::NoGuarantee { decider: Decider::Sums(name), error } => {
+            Error::input(format!("`algorithm.name` is `{name}`, but {error}"))
+                .hint(sums_hint(error))
+        }
+        Refused::NoSums { .. } => Error::input(refused.to_string())
+            .hint("set privacy.mechanism = \"joint\" (exact), or \"none\""),
+        Refused::OnlySums { .. } => Error::input(refused.to_string()).hint(
+            "set algorithm.name = \"auto\", \"joint-gradient\", \"joint-newton\" or \
+             \"joint-values\"",
+        ),
+        Refused::NoShares(_) | Refused::NoRound(_) => Error::input(refused.to_string())
+            .hint("every agent needs a name of its own, rows, and a budget above the grid"),
         Refused::Broken { broken, clips } => {
             Error::input(format!("`algorithm.name`: {broken}")).hint(broken_hint(broken, *clips))
         }
@@ -69,6 +81,19 @@ fn guarantee_hint(error: &NoGuarantee, in_loop: bool) -> &'static str {
         }
         NoGuarantee::NotSmooth(_) => "use loss = \"logistic\" or \"huber\"",
         NoGuarantee::BudgetTooSmall { .. } => "raise privacy.total_epsilon, or take fewer rounds",
+    }
+}
+
+/// For sums over all agents.
+fn sums_hint(error: &NoGuarantee) -> &'static str {
+    match error {
+        NoGuarantee::NoLipschitz(_) => {
+            "set privacy.clip: every row's gradient is clipped to that length; or use loss = \
+             \"huber\" or \"absolute\""
+        }
+        NoGuarantee::UnboundedRows(_) => "set schema.rows_to_unit_ball = true, or privacy.clip",
+        NoGuarantee::NotSmooth(_) => "use joint-gradient or joint-values",
+        other => guarantee_hint(other, false),
     }
 }
 

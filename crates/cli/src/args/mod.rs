@@ -231,6 +231,9 @@ pub struct AgentArgs {
     /// Let the group read what this agent writes; without it only its owner can
     #[arg(long)]
     pub group_readable: bool,
+    /// Stop before anything is charged unless the roster of joint sums has this digest
+    #[arg(long, value_name = "DIGEST")]
+    pub roster: Option<dzoa::privacy::Digest>,
     /// Where to listen, if not at the address in the network file
     #[arg(long, value_name = "HOST:PORT")]
     pub listen: Option<String>,
@@ -303,6 +306,9 @@ pub struct AuditArgs {
     /// Skip the controls (identical data sets, weakened noise)
     #[arg(long)]
     pub no_controls: bool,
+    /// Others that pool their keys against the agent, of joint sums [default: as planned for]
+    #[arg(long, value_name = "T")]
+    pub colluders: Option<u32>,
     /// For tests of the audit: scale the added noise, keep the claim
     #[arg(long, hide = true, default_value_t = 1.0, value_parser = positive)]
     pub noise_scale: f64,

@@ -28,6 +28,7 @@ pub fn audit(args: &AuditArgs) -> Result<()> {
         confidence: args.confidence,
         noise_scale: args.noise_scale,
         controls: !args.no_controls,
+        colluders: args.colluders,
     };
     interrupt::listen();
     let waiting = Waiting::default();

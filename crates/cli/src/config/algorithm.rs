@@ -2,9 +2,14 @@
 
 use super::{Privacy, only_with, per_agent};
 use dzoa::baselines::{self, AlgorithmEntry, Options};
-use dzoa::plan::{Algorithm, Auto, Claimed, DataKind, PerAgent, Reported, RunSpec};
+use dzoa::plan::{
+    Algorithm, Auto, Claimed, DataKind, JointEntry, PerAgent, Reported, RunSpec, Suited,
+};
 use dzoa_table::{Result, Section, TomlNode, Value};
 use std::time::Duration;
+
+/// `algorithm.name`, where the rules choose.
+const AUTO: &str = "auto";
 
 /// `algorithm.mode`
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,19 +29,32 @@ pub enum Mode {
 pub(super) fn read(
     section: &Section<'_>,
     privacy: &Privacy,
-    kind: DataKind,
+    public: Suited<'_>,
 ) -> Result<(RunSpec, Mode)> {
-    let names = match kind {
-        DataKind::Rows => Algorithm::names(),
-        DataKind::Boxes { .. } => vec![Algorithm::DZoa.name()],
+    let kind = public.kind;
+    let mut names = Algorithm::names_for(kind);
+    names.push(AUTO);
+    let name = match section.choice("name", &names)? {
+        Some(AUTO) => privacy.mechanism.algorithm_for(public),
+        name => name.unwrap_or("d-zoa"),
     };
-    let name = section.choice("name", &names)?.unwrap_or("d-zoa");
     let options = section.section("options")?;
-    let algorithm = match (baselines::entry(name), name) {
-        (Some(entry), _) => Algorithm::Baseline(entry, read_options(entry, &options)?),
-        (None, "admm") => Algorithm::Admm,
-        (None, _) => Algorithm::DZoa,
+    let algorithm = match (baselines::entry(name), JointEntry::named(name), name) {
+        (Some(entry), ..) => Algorithm::Baseline(entry, read_options(entry, &options)?),
+        (None, Some(entry), _) => {
+            let known = dzoa_table::read_options(&options, entry.options.iter().copied())?;
+            Algorithm::Joint(entry, known)
+        }
+        (None, None, "admm") => Algorithm::Admm,
+        (None, None, _) => Algorithm::DZoa,
     };
+    if privacy.mechanism.only_sums() && algorithm.joint().is_none() {
+        let mechanism = privacy.mechanism.name();
+        let problem = format!("is `{name}`, and mechanism `{mechanism}` protects joint sums only");
+        return Err(section
+            .error("name", &problem)
+            .hint("set algorithm.name = \"auto\", or privacy.mechanism = \"output\""));
+    }
     let asked = RunSpec::new(algorithm, privacy.mechanism.clone());
     let spec = read_spec(section, &options, asked, kind)?;
     let mode = mode(section)?;
@@ -46,6 +64,7 @@ pub(super) fn read(
     match spec.algorithm {
         Algorithm::DZoa => check_d_zoa(section, &options, &spec, kind)?,
         Algorithm::Admm => check_admm(section, &options, &spec)?,
+        Algorithm::Joint(entry, _) => check_joint(section, entry, privacy)?,
         Algorithm::Baseline(entry, _) => check_baseline(section, entry, privacy)?,
     }
     Ok((spec, mode))
@@ -60,7 +79,8 @@ fn read_spec(
     let algorithm = &asked.algorithm;
     // For programs everything may be left to rules; for rows only under a budget.
     let boxes = kind != DataKind::Rows;
-    let ruled = boxes || asked.mechanism.claimed().budget().is_some();
+    let joint = algorithm.joint().is_some();
+    let ruled = boxes || joint || asked.mechanism.claimed().budget().is_some();
     let missing = |key| section.required::<f64>(key).expect_err("the key is missing");
     let rho = match is_auto(section, "rho", ruled)? {
         true => Auto::Auto,
@@ -73,11 +93,11 @@ fn read_spec(
     let rounds = match is_auto(section, "rounds", ruled)? {
         true => Auto::Auto,
         false => match section.count("rounds")? {
-            None if !fixed && !boxes => return Err(missing("rounds")),
+            None if !fixed && !boxes && !joint => return Err(missing("rounds")),
             rounds => Auto::from(rounds.map(|rounds| rounds as u64)),
         },
     };
-    let own = algorithm.entry().is_none();
+    let own = algorithm.entry().is_none() && !joint;
     let arranged = |key: &'static str| match own {
         true => options.optional::<bool>(key),
         false => Ok(None),
@@ -105,7 +125,7 @@ fn read_spec(
     };
     // The documented defaults of T, J and u1 on rows are the paper's; a rule that chooses the
     // rounds chooses them, too.
-    Ok(if given_rounds && !boxes { spec.with_paper_loop() } else { spec })
+    Ok(if given_rounds && !boxes && !joint { spec.with_paper_loop() } else { spec })
 }
 
 /// What the agents report.
@@ -153,6 +173,28 @@ fn check_baseline(section: &Section<'_>, entry: &AlgorithmEntry, privacy: &Priva
         None if privacy.keys.tolerance.is_some() => Err(section
             .error("name", &format!("is `{name}`, which does not read privacy.tolerance"))
             .hint("remove privacy.tolerance")),
+        None => Ok(()),
+    }
+}
+
+/// Joint sums read few of the keys of a loop, and have mechanisms of their own.
+fn check_joint(section: &Section<'_>, entry: &JointEntry, privacy: &Privacy) -> Result<()> {
+    let name = entry.name;
+    if privacy.mechanism.sums().is_none() {
+        let mechanism = privacy.mechanism.name();
+        let problem = format!("is `{name}`, whose sums mechanism `{mechanism}` does not protect");
+        return Err(section
+            .error("name", &problem)
+            .hint("set privacy.mechanism = \"joint\" (exact), or \"none\""));
+    }
+    let unread = ["rho", "inner_steps", "smoothing", "step", "warm_start", "average"];
+    let given = unread.into_iter().find(|key| section.node(key).is_some());
+    let given = given
+        .or((!entry.values_only && section.node("directions").is_some()).then_some("directions"));
+    match given {
+        Some(key) => Err(section
+            .error(key, &format!("has no effect on `{name}`"))
+            .hint("remove it; algorithm.options has the numbers of joint sums")),
         None => Ok(()),
     }
 }

@@ -92,7 +92,7 @@ impl Programs {
         let kind = DataKind::Boxes { per_sample, counted };
         let spec =
             Self { columns, per_sample, programs, handling, limits, regularizer, eta, curvature };
-        Ok(DataRead { spec, kind, root: data_root })
+        Ok(DataRead { spec, kind, loss: None, root: data_root })
     }
 }
 

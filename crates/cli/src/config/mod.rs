@@ -12,10 +12,12 @@ pub use network::{Listed, NetworkSection};
 pub use privacy::Privacy;
 pub use rows::RowsSpec;
 
-use dzoa::plan::{DataKind, PerAgent, RunSpec};
+use dzoa::plan::{DataKind, PerAgent, RunSpec, Suited};
+use dzoa::problem::loss::Loss;
 use dzoa::streams::Streams;
 use dzoa_table::{Error, FromNode, InstanceSpec, Result, Section, TomlNode, only_with};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The built-in config: the paper's example.
 pub const PAPER: &str = include_str!("../paper.toml");
@@ -53,6 +55,8 @@ struct DataRead<D> {
     spec: D,
     /// What of it matters to who protects it.
     kind: DataKind,
+    /// The loss; programs have none.
+    loss: Option<Arc<dyn Loss>>,
     /// `data.root`
     root: PathBuf,
 }
@@ -91,7 +95,8 @@ impl Config {
         let data = read_data(&root)?;
         let network = NetworkSection::read(&root.section("network")?)?;
         let privacy = Privacy::read(&root.section("privacy")?, data.kind)?;
-        let (spec, mode) = algorithm::read(&root.section("algorithm")?, &privacy, data.kind)?;
+        let public = Suited { kind: data.kind, loss: data.loss.as_deref() };
+        let (spec, mode) = algorithm::read(&root.section("algorithm")?, &privacy, public)?;
         let spec = RunSpec { self_loop: network.self_loop, ..spec };
         let run = RunSettings::read(&root.section("run")?, data.kind)?;
         root.finish()?;

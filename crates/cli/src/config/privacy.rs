@@ -2,6 +2,7 @@
 
 use super::per_agent;
 use dzoa::plan::{Auto, DataKind, KeyError, Keys, MECHANISMS, Mechanism, OptimumNorm, Refused};
+use dzoa::privacy::Colluders;
 use dzoa::privacy::calibrate::Schedule;
 use dzoa_table::{Error, Result, Section, TomlNode, Value};
 
@@ -92,10 +93,25 @@ fn keys(section: &Section<'_>) -> Result<Keys> {
         schedule: schedule(section)?.map(Auto::Given),
         tolerance: section.positive("tolerance")?,
         clip: section.positive("clip")?,
+        colluders: colluders(section)?,
         rows_per_person: section.count("rows_per_person")?,
         c,
         optimum_norm,
     })
+}
+
+/// `colluders = "all"` or a number.
+fn colluders(section: &Section<'_>) -> Result<Option<Colluders>> {
+    let problem = "must be \"all\" or a whole number, such as 1";
+    match section.node("colluders").map(|node| &node.value) {
+        None => Ok(None),
+        Some(Value::String(word)) if word == "all" => Ok(Some(Colluders::All)),
+        Some(Value::Integer(count)) => match u32::try_from(*count) {
+            Ok(count) => Ok(Some(Colluders::AtMost(count))),
+            Err(_) => Err(section.error("colluders", problem)),
+        },
+        Some(_) => Err(section.error("colluders", problem)),
+    }
 }
 
 /// `schedule = "constant"` or `{ growth = 1.03 }`.

@@ -25,7 +25,8 @@ impl RowsSpec {
         let section = root.section("schema")?;
         let schema = section.is_present().then(|| Schema::read(&section)).transpose()?;
         let spec = Self { problem, data, schema };
-        Ok(DataRead { spec, kind: DataKind::Rows, root: data_root })
+        let loss = Some(spec.problem.loss.clone());
+        Ok(DataRead { spec, kind: DataKind::Rows, loss, root: data_root })
     }
 
     /// Refuses files without a schema; after unknown keys, among which it may be.

@@ -20,9 +20,6 @@ use dzoa_privacy::joint::{Members, Roster};
 use dzoa_privacy::{Digest, Entry, Ledger, Receipt, RunId, Seen};
 use thiserror::Error;
 
-/// The stage of the first sum.
-const FIRST_SUM: u64 = 2;
-
 /// What is known once everybody has met.
 pub struct Joined {
     /// What all agents hold alike.
@@ -218,9 +215,9 @@ impl JointAgent {
         self.stage
     }
 
-    /// The stage after the last sum, once the plan is known.
-    pub fn last_stage(&self) -> Option<u64> {
-        self.joined.as_ref().map(|joined| joined.session.rounds() + FIRST_SUM)
+    /// Sums in all, once the plan is known.
+    pub fn rounds(&self) -> Option<u64> {
+        self.joined.as_ref().map(|joined| joined.session.rounds())
     }
 
     /// How it ended, once it has.
@@ -338,6 +335,8 @@ impl JointAgent {
         let position = self.position;
         let (joined, step) = self.at_sum().map_err(|_| CannotResume::NotReady)?;
         let resumed = joined.contributor.resume(step, position, past)?;
+        let calls = joined.session.calls();
+        self.calls += calls;
         self.say(&resumed.contribution);
         Ok(resumed)
     }

@@ -48,6 +48,11 @@ impl Secrets {
         Self { share: ShareKey::new(origin), mask: MaskKey::new(origin, network), plain }
     }
 
+    /// The masks that its owner shares with those on the roster.
+    pub(super) fn masks(self, roster: Roster) -> Result<Masks, NoMasks> {
+        Masks::new(self.mask, roster)
+    }
+
     /// The public key that others agree on masks with.
     pub fn public(&self) -> [u8; 32] {
         self.mask.public()

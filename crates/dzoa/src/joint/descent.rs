@@ -136,10 +136,14 @@ impl Method for Descent {
         if self.done >= self.settings.rounds {
             return Ok(None);
         }
-        let (question, point) = (self.question(self.done), self.point());
+        self.ask_at(self.done, self.point()).map(Some)
+    }
+
+    fn ask_at(&self, round: u64, point: Vec<f64>) -> Result<Ask, NoRegion> {
+        let question = self.question(round);
         let region = self.region(&question, &point)?;
-        let hidden = region.zip(self.mu(self.done)).map(|(region, mu)| Hidden { region, mu });
-        Ok(Some(Ask { question, point: point.into(), hidden }))
+        let hidden = region.zip(self.mu(round)).map(|(region, mu)| Hidden { region, mu });
+        Ok(Ask { question, point: point.into(), hidden })
     }
 
     fn absorb(&mut self, sum: &[f64]) {

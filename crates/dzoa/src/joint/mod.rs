@@ -12,6 +12,7 @@
 //! Masks, shares of the noise, the theorem and its proof are in [`dzoa_privacy::joint`];
 //! docs/algorithms/joint.md has the update equations.
 
+mod adversary;
 mod agent;
 mod algorithm;
 mod answers;
@@ -24,6 +25,7 @@ mod newton;
 mod quadratic;
 mod slopes;
 
+pub use adversary::{Adversary, noiseless};
 pub use agent::{BadNotice, Joined, JointAgent, JointSetup, Notice, Open, Saying, Unplanned};
 pub use algorithm::{NoRound, Opened, Part, Session, Step};
 pub use answers::Answers;
@@ -48,6 +50,9 @@ pub trait Method: Send + Sync {
 
     /// The next question; `None` once all sums are taken.
     fn ask(&self) -> Result<Option<Ask>, NoRegion>;
+
+    /// The question of a round, at any point: what an auditor asks.
+    fn ask_at(&self, round: u64, point: Vec<f64>) -> Result<Ask, NoRegion>;
 
     /// Goes on with the sum of all answers.
     fn absorb(&mut self, sum: &[f64]);

@@ -165,10 +165,13 @@ impl Method for Newton {
         if self.done >= self.rounds() {
             return Ok(None);
         }
-        let region = self.region(self.done, &self.now)?;
-        let hidden = region.zip(self.mu(self.done)).map(|(region, mu)| Hidden { region, mu });
-        let point = self.now.clone().into();
-        Ok(Some(Ask { question: self.question(self.done), point, hidden }))
+        self.ask_at(self.done, self.now.clone()).map(Some)
+    }
+
+    fn ask_at(&self, round: u64, point: Vec<f64>) -> Result<Ask, NoRegion> {
+        let region = self.region(round, &point)?;
+        let hidden = region.zip(self.mu(round)).map(|(region, mu)| Hidden { region, mu });
+        Ok(Ask { question: self.question(round), point: point.into(), hidden })
     }
 
     fn absorb(&mut self, sum: &[f64]) {

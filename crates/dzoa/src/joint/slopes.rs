@@ -17,6 +17,7 @@ pub struct Slopes {
     radius: f64,
     /// The ball around a point of the axis of `w` that the loss knows of, and how long rows are.
     axis: Option<(Arc<dyn Loss>, f64)>,
+    clipped: bool,
     rows_per_person: u64,
 }
 
@@ -38,12 +39,17 @@ impl Slopes {
         };
         let slope = problem.loss.lipschitz().unwrap_or(f64::INFINITY);
         let axis = problem.loss.gradient_ball(0.0).map(|_| (problem.loss.clone(), radius / slope));
-        Ok(Self { radius, axis, rows_per_person })
+        Ok(Self { radius, axis, clipped: false, rows_per_person })
     }
 
     /// Of anything, clipped.
     pub fn clipped(clip: f64, rows_per_person: u64) -> Self {
-        Self { radius: clip, axis: None, rows_per_person }
+        Self { radius: clip, axis: None, clipped: true, rows_per_person }
+    }
+
+    /// Whether answers are clipped shorter than loss and rows allow.
+    pub fn is_clipped(&self) -> bool {
+        self.clipped
     }
 
     /// The longest answer.

@@ -1,8 +1,9 @@
 //! What is done about a run that nobody asked for in so many words.
 
+use super::data::DataKind;
 use super::given::Auto;
 use super::keys::{KeyError, Keys};
-use super::mechanism::Mechanism;
+use super::mechanism::{Mechanism, SumTerms};
 use super::plan::Plan;
 use super::rules;
 use super::spec::{Algorithm, RunSpec};
@@ -33,6 +34,34 @@ impl RunSpec {
         let mechanism = Mechanism::for_loss(loss, &keys)?;
         let needs_loop = mechanism.needs_of_loop().is_some();
         Ok(Self::new(if needs_loop { Algorithm::DZoa } else { algorithm }, mechanism))
+    }
+}
+
+/// What is public about the data before any of it is read.
+#[derive(Clone, Copy, Debug)]
+pub struct Suited<'a> {
+    /// Rows or boxes.
+    pub kind: DataKind,
+    /// The loss; boxes have none.
+    pub loss: Option<&'a dyn Loss>,
+}
+
+impl Mechanism {
+    /// The name of the algorithm that suits it and the data, where nobody named one.
+    ///
+    /// Joint sums wherever they are protected or nothing is: few of them where the loss is smooth,
+    /// gradients where it is not, values where there is nothing else.
+    pub fn algorithm_for(&self, data: Suited<'_>) -> &'static str {
+        let smooth = data.loss.is_some_and(|loss| loss.smoothness().is_some());
+        let boxes = data.kind != DataKind::Rows;
+        match (self.sums(), self.needs_of_loop()) {
+            (Some(SumTerms::Hidden { .. }), _) if boxes => "joint-values",
+            (_, Some(_)) => "d-zoa",
+            (_, None) if boxes => "d-zoa",
+            (Some(_), _) if smooth => "joint-gradient",
+            (Some(SumTerms::Hidden { .. }), _) => "joint-gradient",
+            (_, None) => "admm",
+        }
     }
 }
 

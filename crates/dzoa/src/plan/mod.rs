@@ -34,6 +34,7 @@ mod steps;
 
 pub use claimed::{Claimed, Total};
 pub use data::{Boxes, Data, DataKind, Measured};
+pub use defaults::Suited;
 pub use forecast::Forecast;
 pub use given::{Auto, PerAgent, Reported};
 pub use intrinsic::Intrinsic;

@@ -93,6 +93,7 @@ impl Plan {
         let total = agents.iter().filter_map(|agent| agent.epsilon_total).reduce(f64::max);
         let Costs { messages, bytes, .. } = self.costs();
         let (reports, gossip_rounds) = match self.average() {
+            Average::None if self.joint().is_some() => ("a mean over the sums, weighted", 0),
             Average::None => ("the last release", 0),
             Average::LastHalf => ("the mean over the second half of the rounds", 0),
             Average::Network { gossip } => {
@@ -153,6 +154,13 @@ impl Plan {
     /// What the agents that are planned for send.
     fn costs(&self) -> Costs {
         let baseline = self.baseline().ok().flatten();
+        if self.joint().is_some() {
+            // Every part crosses every link once in each direction it has not come from.
+            let parts = self.graph().len() as u64 * self.rounds();
+            let messages = parts * 2 * self.graph().edges().count() as u64;
+            let bytes = 8 * self.data().dim() as u64 * messages;
+            return Costs { oracle_calls: 0, messages, bytes };
+        }
         let messages = match (baseline, self.data()) {
             (Some(baseline), Data::Rows(_)) => {
                 (1..=self.rounds()).map(|round| baseline.messages(round)).sum()

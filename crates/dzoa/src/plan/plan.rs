@@ -440,6 +440,13 @@ impl Plan {
         Some(Self { agents, ..self.clone() })
     }
 
+    /// The plan with the noise of its joint sums scaled, and the same charges; `None` where it has
+    /// none.
+    pub fn with_sum_noise_scaled(&self, scale: f64) -> Option<Self> {
+        let joint = self.joint.as_ref()?.with_noise_scaled(scale)?;
+        Some(Self { joint: Some(Arc::new(joint)), ..self.clone() })
+    }
+
     /// The algorithm that d-zoa is compared with, before its first round, where one was asked for
     /// and its assumptions hold.
     pub fn baseline(&self) -> Result<Option<Box<dyn Baseline>>, Refused> {
@@ -468,6 +475,9 @@ impl Plan {
 
     /// What the algorithm takes.
     pub fn needs(&self) -> Result<Needs, Refused> {
+        if let Some(joint) = &self.joint {
+            return Ok(joint.needs());
+        }
         let exact = self.inner.is_none() || self.spec.mechanism.certifies();
         let own = Needs {
             exact_solver: exact,

@@ -23,6 +23,8 @@ pub struct MechanismEntry {
     pub claim: Claim,
     /// Whether it protects what happens inside the inner loop: an exact primal step has none.
     pub in_loop: bool,
+    /// Whether it protects sums over all agents and nothing else.
+    pub only_sums: bool,
     /// The keys that only some mechanisms read, and this one does.
     pub reads: &'static [&'static str],
     /// Refuses data that it cannot protect, whatever its settings.
@@ -50,6 +52,7 @@ pub const MECHANISMS: &[MechanismEntry] = &[
         about: "the paper's, nominal only",
         claim: Claim::Nominal,
         in_loop: true,
+        only_sums: false,
         reads: &[],
         accepts: intrinsic::Intrinsic::protects,
         build: intrinsic::Intrinsic::from_keys,
@@ -59,6 +62,7 @@ pub const MECHANISMS: &[MechanismEntry] = &[
         about: "noise on a certified minimiser: holds exactly",
         claim: Claim::Exact,
         in_loop: false,
+        only_sums: false,
         reads: &["total_epsilon", "schedule", "rows_per_person", "tolerance"],
         accepts: output::OutputNoise::protects,
         build: output::OutputNoise::from_keys,
@@ -68,6 +72,7 @@ pub const MECHANISMS: &[MechanismEntry] = &[
         about: "noise on clipped difference quotients: holds exactly",
         claim: Claim::Exact,
         in_loop: true,
+        only_sums: false,
         reads: &["total_epsilon", "schedule", "rows_per_person", "clip"],
         accepts: scalar::ScalarNoise::protects,
         build: scalar::ScalarNoise::from_keys,
@@ -77,6 +82,7 @@ pub const MECHANISMS: &[MechanismEntry] = &[
         about: "noise in shares on sums over all agents: holds exactly, most accurate",
         claim: Claim::Exact,
         in_loop: false,
+        only_sums: true,
         reads: &["total_epsilon", "rows_per_person", "clip", "colluders"],
         accepts: joint::JointNoise::protects,
         build: joint::JointNoise::from_keys,
@@ -86,6 +92,7 @@ pub const MECHANISMS: &[MechanismEntry] = &[
         about: "guarantees nothing",
         claim: Claim::None,
         in_loop: false,
+        only_sums: false,
         reads: &[],
         accepts: |_| Ok(()),
         build: |_| Ok(Mechanism::none()),

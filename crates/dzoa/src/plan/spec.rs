@@ -1,5 +1,6 @@
 //! What is asked for: every number that a user may give, and `auto` where the public rules choose.
 
+use super::data::DataKind;
 use super::given::{Auto, PerAgent, Reported};
 use super::joint::{JOINT, JointEntry};
 use super::mechanism::Mechanism;
@@ -28,6 +29,15 @@ impl Algorithm {
     pub fn names() -> Vec<&'static str> {
         let joint = JOINT.iter().map(|entry| entry.name);
         OWN.into_iter().chain(joint).chain(crate::baselines::names()).collect()
+    }
+
+    /// Those that can work on such data.
+    pub fn names_for(kind: DataKind) -> Vec<&'static str> {
+        let joint = JOINT.iter().filter(|entry| entry.values_only).map(|entry| entry.name);
+        match kind {
+            DataKind::Rows => Self::names(),
+            DataKind::Boxes { .. } => std::iter::once(OWN[0]).chain(joint).collect(),
+        }
     }
 
     /// The algorithm of this name, with the options of a setting.
@@ -166,11 +176,16 @@ impl RunSpec {
         mechanism: Mechanism,
         setting: &Setting,
     ) -> Self {
+        // Joint sums have rules of their own.
+        let joint = algorithm.joint().is_some();
+        let rounds = if joint { Auto::Auto } else { self.rounds };
+        let directions = if joint { Auto::Auto } else { self.directions };
         let mut spec = Self {
             algorithm,
             mechanism,
             rho: setting.rho.map_or(self.rho, Auto::Given),
-            rounds: setting.rounds.map_or(self.rounds, Auto::Given),
+            rounds: setting.rounds.map_or(rounds, Auto::Given),
+            directions,
             step: Auto::Auto,
             antithetic: Auto::Auto,
             orthogonal: Auto::Auto,

@@ -12,6 +12,7 @@
 mod pairs;
 
 use crate::baselines::{Baseline, Part, Party};
+use crate::joint::{self, Method};
 use crate::primal::{
     Certified, Lagrangian, PrimalStep, PrimalTask, RoundContext, Scalar, Workspace, ZerothOrder,
 };
@@ -137,6 +138,27 @@ pub fn of_scalar(attacked: &Attacked<'_>, event: &Event, scalar: &Scalar) -> Opt
         let search = Search { attacked, claimed, length, round: 1 };
         let found = search.over_pairs(&state, update);
         worst = found.into_iter().fold(worst, |worst, found| found.largest.larger(worst));
+    }
+    worst
+}
+
+/// A sum over all agents, at one agent with rows of this weight: every question of a method at far
+/// and near points, each against the diameter that its noise is for.
+pub fn of_sums(attacked: &Attacked<'_>, method: &dyn Method, weight: f64) -> Option<LargestMove> {
+    let Attacked { problem, k, .. } = *attacked;
+    let mut worst = None;
+    // The first question of each kind: gradients, second derivatives or values.
+    for round in 0..method.rounds().min(2) {
+        for state in states(problem.dim()).flat_map(|state| [state.clone(), negative(state)]) {
+            let ask = method.ask_at(round, state.clone()).ok()?;
+            let claimed = weight * ask.hidden.as_ref()?.region.diameter() * (1.0 + OWN_ROUNDING);
+            let search = Search { attacked, claimed, length: l2, round: round + 1 };
+            let found = search.over_pairs(&state, |samples| {
+                let risk = EmpiricalRisk { samples: samples.clone(), ..problem.risk(k) };
+                joint::noiseless(&risk, weight, &ask)
+            });
+            worst = found.into_iter().fold(worst, |worst, found| found.largest.larger(worst));
+        }
     }
     worst
 }

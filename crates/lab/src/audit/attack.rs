@@ -7,6 +7,7 @@
 //! is.
 
 use super::attacked::Attack;
+use super::colluding::Colluding;
 use super::follower::Follower;
 use super::likelihood::log_likelihood_ratio;
 use super::started::{Known, Start};
@@ -80,10 +81,12 @@ impl Attack<'_> {
     /// One run.
     fn score(&self, runs: &Runs<'_>, streams: &Streams, work: &mut Workspace) -> Result<f64> {
         let k = self.k;
-        let build = || {
-            let plan = runs.plan.with_data(Data::Rows(runs.held.clone()));
-            plan.simulation(Vec::new(), streams).map_err(refused)
-        };
+        let held = || runs.plan.with_data(Data::Rows(runs.held.clone()));
+        let build = || held().simulation(Vec::new(), streams).map_err(refused);
+        if let Some(colluding) = Colluding::new(self, &held(), runs.problems, streams)? {
+            let mut simulation = build()?;
+            return Ok(colluding.score(&mut *simulation));
+        }
         if let Some(mut follower) = Follower::new(self, runs.problems)? {
             let mut simulation = build()?;
             return Ok(follower.score(&mut *simulation));

@@ -9,6 +9,8 @@ pub struct Attack<'a> {
     pub plan: &'a Plan,
     /// The attacked agent.
     pub k: usize,
+    /// Others that collude, of joint sums.
+    pub colluders: usize,
     /// Runs under each data set.
     pub trials: usize,
     /// Counts runs.

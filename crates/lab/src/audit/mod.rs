@@ -2,6 +2,7 @@
 
 mod attack;
 mod attacked;
+mod colluding;
 mod follower;
 mod likelihood;
 mod pair;
@@ -13,7 +14,7 @@ pub use report::AuditReport;
 
 use crate::{Interrupt, Watcher};
 use attacked::Attack;
-use dzoa::plan::{Charges, Claimed, Data, Plan, RunSpec};
+use dzoa::plan::{Charges, Claimed, Data, JointPlan, Plan, RunSpec};
 use dzoa::prelude::*;
 use dzoa::privacy::Event;
 use dzoa::privacy::audit::{Finding, Scores, separation, test};
@@ -50,6 +51,8 @@ pub struct AuditSpec<'a> {
     pub noise_scale: f64,
     /// Whether to attack where the outcome is known, too.
     pub controls: bool,
+    /// Agents that collude in truth, of joint sums; `None` for as many as were planned for.
+    pub colluders: Option<u32>,
 }
 
 /// What came out.
@@ -70,16 +73,19 @@ pub fn audit(
     let plan = whole_plan(spec)?;
     let rounds = rounds_seen(spec.rounds, &plan)?;
     let k = target_agent(spec.agent, spec.graph)?;
-    let claimed = Claim::of(&plan, k, rounds)?;
+    let colluders = colluders(spec.colluders, &plan, k)?;
+    let claimed = Claim::of(&plan, k, rounds, colluders)?;
     let sensitivity = largest_move(&plan, k)?.map(Sensitivity::of);
     sensitivity.iter().for_each(|found| watcher.note(&found.sentence()));
     // The plan is for the whole run; the attacker sees its first rounds. Averages are free.
     let plan = plan.seen_for(rounds);
     let pair = worst_pair(&plan, k, spec.bounded_targets)?;
-    let runs = 2 * spec.trials as u64 * if spec.controls { 3 } else { 1 };
+    let masked = plan.joint().is_some_and(JointPlan::masked);
+    let attacks = 1 + if spec.controls { 2 + u64::from(masked) } else { 0 };
+    let runs = 2 * spec.trials as u64 * attacks;
     let agent = &spec.graph.names()[k];
     watcher.begin_runs(runs, &format!("{}: attacking agent {agent}", spec.name));
-    let attack = Attack { plan: &plan, k, trials: spec.trials, watcher, interrupt };
+    let attack = Attack { plan: &plan, k, colluders, trials: spec.trials, watcher, interrupt };
     let trial = Trial {
         attack: &attack,
         problems: [spec.problem, &pair.problem],
@@ -178,7 +184,7 @@ impl Trial<'_> {
         };
         let same = self.judge(&[same(11)?, same(12)?]);
         let mut controls = vec![Control {
-            name: "identical data sets",
+            name: "identical data sets".into(),
             epsilon_lower_bound: same.epsilon_lower_bound,
             largest_provable_epsilon: same.largest_provable_epsilon,
             passed: same.epsilon_lower_bound == 0.0,
@@ -188,7 +194,7 @@ impl Trial<'_> {
             let found = self.judge(&scores);
             let claimed = self.claimed.epsilon;
             controls.push(Control {
-                name: "noise scaled by 0.03",
+                name: "noise scaled by 0.03".into(),
                 epsilon_lower_bound: found.epsilon_lower_bound,
                 largest_provable_epsilon: found.largest_provable_epsilon,
                 // Where the trials cannot reach the claim, nothing can be caught.
@@ -196,7 +202,28 @@ impl Trial<'_> {
                     || found.largest_provable_epsilon <= claimed,
             });
         }
+        controls.extend(self.without_masks(streams)?);
         Ok(controls)
+    }
+
+    /// Where masks are claimed: the same words without any. The attack must find more than the
+    /// claim.
+    fn without_masks(&self, streams: &Streams) -> Result<Option<Control>> {
+        let others = self.plan.graph().len() - 1;
+        if !self.plan.joint().is_some_and(JointPlan::masked) || self.attack.colluders == others {
+            return Ok(None);
+        }
+        let attack = Attack { colluders: others, ..*self.attack };
+        let scores = attack.scores(self.problems, self.plan, &streams.trial(4))?;
+        let found = self.judge(&scores);
+        let claimed_mu = self.claimed.mu.unwrap_or(f64::INFINITY);
+        let caught = self.if_gaussian(&scores, claimed_mu).mu_lower_bound > claimed_mu;
+        Ok(Some(Control {
+            name: format!("no masks ({others} colluders)"),
+            epsilon_lower_bound: found.epsilon_lower_bound,
+            largest_provable_epsilon: found.largest_provable_epsilon,
+            passed: caught,
+        }))
     }
 }
 
@@ -215,14 +242,18 @@ fn composed_mu(events: &[Event]) -> Option<f64> {
         Event::DiscreteGaussian { sensitivity, sigma, count, .. } => {
             Some(count as f64 * (sensitivity / sigma).powi(2))
         }
+        Event::JointSum { sensitivity, .. } => {
+            event.noise().map(|noise| (sensitivity / noise).powi(2))
+        }
         _ => None,
     };
     events.iter().map(square).sum::<Option<f64>>().map(f64::sqrt)
 }
 
 impl Claim {
-    fn of(plan: &Plan, k: usize, rounds: u64) -> Result<Self> {
-        let charged = plan.at(k).charges.charged(rounds);
+    fn of(plan: &Plan, k: usize, rounds: u64, colluders: usize) -> Result<Self> {
+        let seen = |event: &Event| event.if_colluding(colluders as u32);
+        let charged: Vec<Event> = plan.at(k).charges.charged(rounds).iter().map(seen).collect();
         match plan.claimed() {
             Claimed::Nothing => {
                 Err(Error::input("`privacy.mechanism` is `none`: nothing is claimed")
@@ -235,8 +266,8 @@ impl Claim {
                 Ok(Self { claim: claimed.claim().word(), epsilon, delta, mu: None })
             }
             claimed @ Claimed::Exact { budget, .. } => {
-                let epsilon = claimed.spent(rounds, charged).unwrap_or(f64::INFINITY);
-                let mu = composed_mu(charged);
+                let epsilon = claimed.spent(rounds, &charged).unwrap_or(f64::INFINITY);
+                let mu = composed_mu(&charged);
                 Ok(Self { claim: claimed.claim().word(), epsilon, delta: budget.delta, mu })
             }
         }
@@ -254,8 +285,30 @@ fn target_agent(name: Option<&str>, graph: &Graph) -> Result<usize> {
     }
 }
 
+/// How many others collude: as many as were asked for, or planned for.
+fn colluders(asked: Option<u32>, plan: &Plan, k: usize) -> Result<usize> {
+    let others = plan.graph().len() - 1;
+    let planned = plan.at(k).charges.events.first().and_then(Event::condition);
+    let planned = planned.map_or(others, |condition| condition.colluders as usize);
+    match asked.map(|asked| asked as usize) {
+        None => Ok(planned),
+        Some(asked) if plan.joint().is_none() => {
+            Err(Error::input(format!("--colluders {asked}: has no effect without joint sums"))
+                .hint("everything that agents send is seen by all: remove it"))
+        }
+        Some(asked) if asked > others => {
+            Err(Error::input(format!("--colluders {asked}: there are only {others} others"))
+                .hint("lower it"))
+        }
+        Some(asked) => Ok(asked),
+    }
+}
+
 /// The plan with scaled noise; `None` where no noise is added.
 fn scaled(plan: &Plan, scale: f64) -> Option<Plan> {
+    if plan.joint().is_some() {
+        return plan.with_sum_noise_scaled(scale);
+    }
     let weaker = |event: &Event| match *event {
         Event::DiscreteGaussian { sensitivity, sigma, coordinates, count, .. } => {
             let (coordinates, count) = (coordinates as usize, count as usize);

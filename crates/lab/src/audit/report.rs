@@ -55,7 +55,7 @@ pub struct IfGaussian {
 /// A run of the attack whose outcome is known.
 #[derive(Debug, Serialize)]
 pub struct Control {
-    pub(super) name: &'static str,
+    pub(super) name: String,
     pub(super) epsilon_lower_bound: f64,
     pub(super) largest_provable_epsilon: f64,
     pub(super) passed: bool,

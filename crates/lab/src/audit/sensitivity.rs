@@ -3,7 +3,7 @@
 
 use dzoa::plan::{AgentPlan, Claimed, Data, Plan};
 use dzoa::primal::Scalar;
-use dzoa::worst_case::{Attacked, LargestMove, of_baseline, of_output, of_scalar};
+use dzoa::worst_case::{Attacked, LargestMove, of_baseline, of_output, of_scalar, of_sums};
 use dzoa_report::refused;
 use dzoa_table::Result;
 use std::sync::Arc;
@@ -22,6 +22,10 @@ pub fn largest_move(plan: &Plan, k: usize) -> Result<Option<LargestMove>> {
     if plan.baseline().map_err(refused)?.is_some() {
         let fresh = || plan.baseline().ok().flatten().expect("built above");
         return Ok(of_baseline(&attacked, &charges.events, plan.rounds(), fresh));
+    }
+    if let Some(joint) = plan.joint() {
+        let method = joint.method().map_err(refused)?;
+        return Ok(of_sums(&attacked, &*method, joint.weight(plan, k)));
     }
     Ok(match (plan.clip(), inner) {
         (Some(clip), Some(inner)) => {

@@ -1,9 +1,11 @@
 //! Who is compared, and over which settings each is tuned.
 
 use dzoa::baselines;
-use dzoa::plan::{Algorithm, Auto, Keys, MECHANISMS, Mechanism, MechanismEntry, Total};
-use dzoa::privacy::Claim;
+use dzoa::plan::{
+    Algorithm, Auto, JOINT, JointEntry, Keys, MECHANISMS, Mechanism, MechanismEntry, Total,
+};
 use dzoa::privacy::calibrate::Schedule;
+use dzoa::privacy::{Claim, Colluders};
 use dzoa::tuning::{Setting, Sizes};
 use dzoa_table::{Error, Result, shown, suggestion};
 
@@ -16,6 +18,8 @@ pub struct Contender {
     pub algorithm: &'static str,
     /// `privacy.mechanism`
     pub mechanism: &'static MechanismEntry,
+    /// `privacy.colluders`, of joint sums.
+    pub colluders: Option<Colluders>,
 }
 
 /// What may be compared: d-zoa and admm with every mechanism that they can have and that has an
@@ -24,7 +28,7 @@ fn known() -> Vec<Contender> {
     let own = [Algorithm::DZoa, Algorithm::Admm].into_iter().flat_map(|algorithm| {
         let loops = algorithm.is_zeroth_order();
         let fits = move |entry: &&MechanismEntry| {
-            entry.claim != Claim::Nominal && (loops || !entry.in_loop)
+            entry.claim != Claim::Nominal && (loops || !entry.in_loop) && !entry.only_sums
         };
         MECHANISMS.iter().filter(fits).map(move |mechanism| {
             let algorithm = algorithm.name();
@@ -33,17 +37,27 @@ fn known() -> Vec<Contender> {
                 true => format!("{algorithm}:{}", mechanism.name),
                 false => algorithm.into(),
             };
-            Contender { label, algorithm, mechanism }
+            Contender { label, algorithm, mechanism, colluders: None }
         })
     });
     let noisy = MECHANISMS.iter().find(|entry| entry.claim == Claim::Exact);
     let others = baselines::names().zip(noisy.into_iter().cycle());
-    own.chain(others.map(|(name, mechanism)| Contender {
+    let others = others.map(|(name, mechanism)| Contender {
         label: name.into(),
         algorithm: name,
         mechanism,
-    }))
-    .collect()
+        colluders: None,
+    });
+    let sums = MECHANISMS.iter().filter(|entry| entry.only_sums);
+    let joint = sums.flat_map(|mechanism| {
+        JOINT.iter().map(move |entry| Contender {
+            label: entry.name.into(),
+            algorithm: entry.name,
+            mechanism,
+            colluders: Some(Colluders::All),
+        })
+    });
+    own.chain(joint).chain(others).collect()
 }
 
 /// What d-zoa means without a mechanism behind it.
@@ -77,6 +91,17 @@ impl Contender {
             ))
             .hint("`dzoa reproduce fig2` and `fig3` show it as the paper does, marked nominal"));
         }
+        // Joint sums against so many colluders.
+        if let Some((name, count)) = word.split_once(':')
+            && JointEntry::named(name).is_some()
+        {
+            let count = count.parse().map_err(|_| {
+                Error::input(format!("--algorithms: {} names no number of colluders", shown(word)))
+                    .hint(format!("for example `{name}:1`, or `{name}` against all others"))
+            })?;
+            let colluders = Some(Colluders::AtMost(count));
+            return Ok(Self { label: word.into(), colluders, ..Self::parse(name)? });
+        }
         let known = known();
         let long = if word == SHORT.0 { SHORT.1 } else { word };
         let Some(found) = known.iter().find(|contender| contender.label == long) else {
@@ -103,6 +128,7 @@ impl Contender {
                 rows_per_person: Some(total.rows_per_person),
                 schedule: growth,
                 clip: setting.clip,
+                colluders: self.colluders,
                 ..Keys::default()
             },
             false => Keys::default(),
@@ -111,7 +137,8 @@ impl Contender {
             .map_err(|error| Error::input(error.to_string()))
     }
 
-    /// The declared grid: twelve settings for everybody.
+    /// The declared grid: twelve settings for everybody but joint sums, whose public rule is the only
+    /// one.
     pub fn grid(&self, sizes: &Sizes, total: &Total) -> Result<Vec<Setting>> {
         match baselines::entry(self.algorithm) {
             Some(entry) => Ok((entry.grid)(sizes)),
@@ -142,7 +169,8 @@ mod tests {
         };
         for contender in known() {
             let label = &contender.label;
-            assert_eq!(contender.grid(&sizes, &total).unwrap().len(), 12, "{label}");
+            let settings = if contender.colluders.is_some() { 1 } else { 12 };
+            assert_eq!(contender.grid(&sizes, &total).unwrap().len(), settings, "{label}");
         }
     }
 

@@ -77,9 +77,14 @@ impl Running for JointNode {
         Gained {
             estimate: self.agent.estimate(),
             oracle_calls: self.agent.oracle_calls(),
-            sent: self.released * self.circle.peers.len() as u64,
+            // Everybody's parts, which are passed on to every neighbour.
+            sent: self.agent.rounds_done() * (self.post.len() * self.circle.peers.len()) as u64,
             neighbours: self.circle.peers.len(),
             ..Gained::default()
         }
+    }
+
+    fn summing(&self) -> Option<&JointAgent> {
+        Some(&self.agent)
     }
 }

@@ -20,9 +20,11 @@
 
 mod medium;
 mod record;
+mod trail;
 
 pub use medium::{JournalFile, Medium, Memory};
 pub use record::{FORMAT, JournalRecord, PersistedInputs, PersistedPart, PersistedPast, Start};
+pub use trail::Trail;
 
 use dzoa::agent::Envelope;
 use dzoa::joint::{Notice, Saying};

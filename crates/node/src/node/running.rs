@@ -1,6 +1,8 @@
 //! What whoever drives, shows or reports an agent over a network needs of it, whatever it exchanges.
 
 use super::{End, Node, NodeError, Peer, Refusal, Stats};
+use dzoa::agent::Agent;
+use dzoa::joint::JointAgent;
 use dzoa::privacy::Ledger;
 use std::time::Duration;
 
@@ -50,6 +52,16 @@ pub trait Running {
 
     /// What came of it so far.
     fn gained(&self) -> Gained;
+
+    /// The agent, where it exchanges vectors with its neighbours.
+    fn exchanging(&self) -> Option<&Agent> {
+        None
+    }
+
+    /// The agent, where it takes joint sums.
+    fn summing(&self) -> Option<&JointAgent> {
+        None
+    }
 }
 
 /// What an agent has come to, and what that took.
@@ -142,5 +154,9 @@ impl Running for Node {
             clipped: agent.clipped(),
             neighbours: agent.neighbours().len(),
         }
+    }
+
+    fn exchanging(&self) -> Option<&Agent> {
+        Some(self.agent())
     }
 }

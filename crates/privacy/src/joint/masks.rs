@@ -103,6 +103,34 @@ impl Masks {
     }
 }
 
+impl Masks {
+    /// Takes off another member's contribution the words that it shares with this agent: what a
+    /// colluder can do, and an auditor does in its place.
+    pub fn lift(
+        &mut self,
+        context: &Context,
+        other: usize,
+        words: &mut [u64],
+    ) -> Result<(), NoMasks> {
+        let (members, shares) = (context.members(), context.query().shares());
+        let (Some(pairs), true) = (self.0.as_mut(), shares.masked()) else { return Ok(()) };
+        let unknown = |name: &str| NoMasks::Unknown(name.into());
+        let own = members.position(pairs.key.agent()).ok_or_else(|| unknown(pairs.key.agent()))?;
+        let colluders = shares.colluders().among(members.len());
+        if !partners(other, members.len(), colluders).contains(&own) {
+            return Ok(());
+        }
+        let name = &members.names()[other];
+        let listed = pairs.roster.members().position(name).ok_or_else(|| unknown(name))?;
+        let mut stream = stream(pairs.key_with(listed), context.id());
+        for word in words.iter_mut() {
+            let mask = stream.next_u64();
+            *word = if other < own { word.wrapping_sub(mask) } else { word.wrapping_add(mask) };
+        }
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 impl Masks {
     /// The words shared with one other agent.

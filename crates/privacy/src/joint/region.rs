@@ -114,7 +114,7 @@ impl Region {
     /// The distance from the centre is compared with a margin for its own rounding, which is at
     /// most an eighth of a last place a coordinate: what ends here is within the radius, but for
     /// the last place of its coordinates.
-    pub(super) fn project(&self, vector: &mut [f64]) {
+    pub fn project(&self, vector: &mut [f64]) {
         for value in vector.iter_mut() {
             *value = if value.is_finite() { value.clamp(-LARGEST, LARGEST) } else { 0.0 };
         }

@@ -16,6 +16,7 @@ use super::data::{Boxes, Data};
 use super::mechanism::{Charges, SumTerms};
 use super::spec::RunSpec;
 use super::{Decider, Refused};
+use crate::baselines::Needs;
 use crate::guarantee::NoGuarantee;
 use crate::joint::{Hidden, Method, NoRound, Opened, Slopes};
 use crate::network::Graph;
@@ -125,8 +126,9 @@ impl JointPlan {
         let diameter = slopes.gradients(&start).map_err(NoRound::from)?.diameter();
         self.shares = Some(shares);
         let mut mu = coarse(gaussian::mu(total.budget.epsilon, total.budget.delta));
-        // The grid costs a little: aim that much lower until the accountant agrees.
-        for _ in 0..40 {
+        // The grid costs a little: aim lower until the accountant agrees, by twice as much each time.
+        let mut less = 1e-9;
+        for _ in 0..28 {
             if !(mu > 0.0 && mu.is_finite()) {
                 break;
             }
@@ -136,7 +138,8 @@ impl JointPlan {
             if self.keeps(total.budget)? {
                 return Ok(());
             }
-            mu = coarse(mu * (1.0 - 1e-9));
+            mu = coarse(mu * (1.0 - less));
+            less *= 2.0;
         }
         let epsilon = total.budget.epsilon;
         let error = NoGuarantee::BudgetTooSmall { epsilon };
@@ -195,9 +198,35 @@ impl JointPlan {
         })
     }
 
+    /// What it takes beyond rows and neighbours.
+    pub(super) fn needs(&self) -> Needs {
+        let known_c1 = self.budget.as_ref().is_some_and(|budget| !budget.slopes.is_clipped());
+        Needs {
+            gradients: !self.entry.values_only,
+            smooth_loss: self.entry.smooth_loss,
+            known_c1,
+            ..Needs::default()
+        }
+    }
+
+    /// The plan with noise that is scaled, and the same claim: what an audit must catch.
+    pub(super) fn with_noise_scaled(&self, scale: f64) -> Option<Self> {
+        let mut weaker = self.clone();
+        weaker.budget.as_mut()?.mu /= scale;
+        Some(weaker)
+    }
+
     /// Sums in all.
     pub fn sums(&self) -> u64 {
         self.sums
+    }
+
+    /// Numbers in the longest sum.
+    pub fn coordinates(&self) -> Result<usize, Refused> {
+        let (method, columns) = (self.method()?, self.sizes.columns);
+        let of = |round| method.ask_at(round, vec![0.0; columns]).map_err(NoRound::from);
+        let asks = (0..self.sums).map(|round| Ok(of(round)?.question.coordinates(columns)));
+        asks.collect::<Result<Vec<usize>, Refused>>().map(|all| all.into_iter().max().unwrap_or(0))
     }
 
     /// Everybody, by name.

@@ -28,6 +28,8 @@ pub struct JointEntry {
     pub options: &'static [OptionKey],
     /// Whether function values are enough for it.
     pub values_only: bool,
+    /// Whether it needs a loss without kinks.
+    pub smooth_loss: bool,
     pub(super) build: fn(&JointMaking<'_>) -> Result<Box<dyn Method>, NoGuarantee>,
 }
 
@@ -60,6 +62,7 @@ pub const JOINT: &[JointEntry] = &[
             OptionKey::new("burn_in", NumberRange::NonNegative),
         ],
         values_only: false,
+        smooth_loss: false,
         build: |making| making.descent(Probing::Gradients),
     },
     JointEntry {
@@ -72,6 +75,7 @@ pub const JOINT: &[JointEntry] = &[
             OptionKey::new("growth", GROWTH),
         ],
         values_only: false,
+        smooth_loss: true,
         build: |making| making.newton(),
     },
     JointEntry {
@@ -86,6 +90,7 @@ pub const JOINT: &[JointEntry] = &[
             OptionKey::new("difference", NumberRange::Positive),
         ],
         values_only: true,
+        smooth_loss: false,
         build: |making| {
             let directions = making.directions.unwrap_or(making.sizes.columns);
             let directions = directions.min(making.sizes.columns);

@@ -6,7 +6,6 @@ use crate::plan::Refused;
 use crate::plan::data::Data;
 use crate::plan::plan::Plan;
 use crate::plan::spec::RunSpec;
-use crate::problem::{Problem, Scale};
 use crate::streams::Streams;
 use dzoa_privacy::joint::{Members, Origin, Roster};
 use dzoa_privacy::{Digest, Ledger};
@@ -32,9 +31,7 @@ impl JointSeat<'_> {
         let root = streams.key();
         let rows = match self.data {
             // How much a row weighs is public, and a part of what is agreed on.
-            Data::Rows(problem) => {
-                Problem { scale: Scale::Mean, ..problem.clone() }.fingerprint(self.k)
-            }
+            Data::Rows(problem) => problem.unweighed_fingerprint(self.k),
             Data::Boxes(_) => Digest::default(),
         };
         let origin = Origin { root: &root, agent: name, rows };
@@ -44,12 +41,15 @@ impl JointSeat<'_> {
     /// A digest of what is known of the network before its agents meet.
     fn network(&self) -> Digest {
         let mut hasher = blake3::Hasher::new_derive_key("dzoa 2026 joint network");
-        let mut field = |text: &str| {
-            hasher.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
+        let mut field = |bytes: &[u8]| {
+            hasher.update(&(bytes.len() as u64).to_le_bytes()).update(bytes);
         };
-        field(self.spec.algorithm.name());
-        self.graph.names().iter().for_each(|name| field(name));
-        self.graph.edges().for_each(|(a, b)| field(&format!("{a} {b}")));
+        field(self.spec.algorithm.name().as_bytes());
+        self.graph.names().iter().for_each(|name| field(name.as_bytes()));
+        for (a, b) in self.graph.edges() {
+            field(&(a as u64).to_le_bytes());
+            field(&(b as u64).to_le_bytes());
+        }
         Digest::from(*hasher.finalize().as_bytes())
     }
 
@@ -97,5 +97,19 @@ impl JointSeat<'_> {
             };
             joined().map_err(|no| Unplanned(no.to_string()))
         })
+    }
+}
+
+impl Plan {
+    /// Agent k's place among those that take joint sums, where the algorithm takes them.
+    pub fn seat(&self, k: usize) -> Option<JointSeat<'_>> {
+        self.joint()?;
+        Some(JointSeat { spec: self.spec(), data: self.data(), graph: self.graph(), k })
+    }
+
+    /// The plan of agent k once it has met the others.
+    pub fn after_meeting(&self, k: usize, agent: &JointAgent) -> Result<Self, Refused> {
+        let seat = JointSeat { spec: self.spec(), data: self.data(), graph: self.graph(), k };
+        seat.plan(&seat.samples(agent.members(), agent.rows()))
     }
 }

@@ -2,7 +2,7 @@
 
 use super::JointPlan;
 use super::seat::JointSeat;
-use crate::joint::{Answers, Contributor, ContributorSetup, Session};
+use crate::joint::{Adversary, Answers, Contributor, ContributorSetup, Session};
 use crate::plan::Refused;
 use crate::plan::data::Data;
 use crate::plan::plan::Plan;
@@ -41,6 +41,34 @@ impl JointPlan {
         Ok(JointSimulation::new(session, contributors, self.masked(), edges))
     }
 
+    /// The agents at these positions of the graph, colluding.
+    pub fn adversary(
+        &self,
+        plan: &Plan,
+        colluders: &[usize],
+        streams: &Streams,
+    ) -> Result<Adversary, Refused> {
+        let no = |no: String| Refused::NoShares(no);
+        let secrets = |k: usize| self.setup(plan, k, Ledger::default(), streams).secrets;
+        let names = plan.graph().names();
+        let keys = (0..names.len()).map(|k| (names[k].clone(), secrets(k).public()));
+        let roster = Roster::new(keys).map_err(|bad| no(bad.to_string()))?;
+        let honest = (0..names.len()).filter(|k| !colluders.contains(k));
+        let honest = honest.filter_map(|k| self.members.position(&names[k])).collect();
+        let colluders = match self.masked() {
+            true => colluders.iter().map(|&k| secrets(k)).collect(),
+            // Every part is seen as it is.
+            false => Vec::new(),
+        };
+        Adversary::new(colluders, honest, &roster).map_err(|bad| no(bad.to_string()))
+    }
+
+    /// What one row of agent k weighs in a sum.
+    pub fn weight(&self, plan: &Plan, k: usize) -> f64 {
+        let name = &plan.graph().names()[k];
+        self.members.position(name).map_or(0.0, |at| self.silos[at].weight)
+    }
+
     /// The public state before the first sum.
     pub fn session(&self, plan: &Plan, roster: Option<&Roster>) -> Result<Session, Refused> {
         let network = self.digest(plan.graph());
@@ -62,7 +90,7 @@ impl JointPlan {
         };
         let (spec, data, graph) = (plan.spec(), plan.data(), plan.graph());
         let secrets = JointSeat { spec, data, graph, k }.secrets(streams);
-        let weight = self.members.position(&name).map_or(0.0, |at| self.silos[at].weight);
+        let weight = self.weight(plan, k);
         ContributorSetup { name, rows, weight, ledger, run: streams.run_id(), secrets }
     }
 }
