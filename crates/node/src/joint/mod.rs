@@ -181,9 +181,14 @@ impl JointNode {
     fn send(&mut self, durable: &DurableNotice, now: Duration) -> Result<(), NodeError> {
         let post = self.sign(durable)?;
         let own = self.agent.position();
+        let differs = |letter: &&Letter| {
+            letter.stage() == durable.stage && !letter.says_the_same(post.letter())
+        };
         let earlier = self.ahead.iter().filter(|((_, origin), _)| *origin == own);
-        let mut same_stage = earlier.filter(|(_, letter)| letter.stage() == durable.stage);
-        if same_stage.any(|(_, letter)| !letter.says_the_same(post.letter())) {
+        let others: Vec<Letter> =
+            earlier.map(|(_, letter)| letter).filter(differs).cloned().collect();
+        // What a neighbour made up proves nothing.
+        if others.iter().any(|letter| self.verified(letter).is_ok()) {
             let what = "another process speaks under this agent's name, or did before".into();
             self.stop(End::Disagreed { what });
             return Ok(());
@@ -218,6 +223,9 @@ impl JointNode {
     /// Everybody was heard: on to the next stage, for which something may be here.
     fn advance(&mut self, now: Duration) {
         self.next_stage();
+        if self.agent.status().is_some() {
+            return;
+        }
         let stage = self.agent.stage();
         let ahead = std::mem::take(&mut self.ahead);
         for ((neighbour, origin), letter) in ahead {

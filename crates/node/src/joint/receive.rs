@@ -98,10 +98,10 @@ impl JointNode {
             self.ahead.insert((position, origin), letter);
             return Ok(());
         }
-        let known = self.before.get(origin).filter(|_| stage + 1 == ours);
+        let known = self.before.get(origin).filter(|_| stage.checked_add(1) == Some(ours));
         match known {
             Some(known) if !known.letter().says_the_same(&letter) => {
-                let name = self.verified(letter)?;
+                let name = self.verified(&letter)?;
                 self.disagree(BadNotice::Equivocation { name, stage });
                 Ok(())
             }
@@ -120,7 +120,7 @@ impl JointNode {
         }
         if origin == self.agent.position() && self.post[origin].is_none() {
             // What an earlier process of ours said: it is compared with what is said now.
-            self.verified(letter.clone())?;
+            self.verified(&letter)?;
             self.ahead.insert((position, origin), letter);
             return Ok(());
         }
@@ -156,7 +156,7 @@ impl JointNode {
     }
 
     /// Who wrote a letter, if it did.
-    fn verified(&mut self, letter: Letter) -> Result<String, String> {
+    pub(super) fn verified(&mut self, letter: &Letter) -> Result<String, String> {
         let name = self.agent.members().names()[letter.origin()].clone();
         let occasion = self.occasion(&name);
         letter

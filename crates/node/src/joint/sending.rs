@@ -47,7 +47,7 @@ impl JointNode {
         let lacks = |post: &&Post| !is_set(held, post.letter().origin());
         if theirs == ours {
             self.post.iter().flatten().filter(lacks).cloned().collect()
-        } else if theirs + 1 == ours {
+        } else if theirs.checked_add(1) == Some(ours) {
             self.before.iter().filter(lacks).cloned().collect()
         } else {
             Vec::new()

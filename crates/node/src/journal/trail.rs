@@ -41,7 +41,7 @@ impl Trail {
                     let summed = letters.first().map(|letter| letter.notice());
                     // Everybody has the same sum.
                     trail.consensus.extend(summed.and_then(|notice| match notice.saying {
-                        Saying::Part(_) => Some((notice.stage - 1, 0.0)),
+                        Saying::Part(_) => Some((notice.stage.saturating_sub(1), 0.0)),
                         _ => None,
                     }));
                     let past = past.and_then(PersistedPart::past);

@@ -6,7 +6,7 @@ use dzoa::privacy::Seen;
 use dzoa::privacy::joint::Words;
 use dzoa_node::certs::CertFiles;
 use dzoa_node::journal::DurableNotice;
-use dzoa_node::letter::Occasion;
+use dzoa_node::letter::{Letter, Occasion};
 use dzoa_node::node::{End, Running};
 use dzoa_node::post::Post;
 use dzoa_node::signing::Signer;
@@ -163,6 +163,13 @@ fn a_pinned_roster_that_is_another_one_ends_before_anything_is_charged() {
     }
 }
 
+fn letter_in(frame: &[u8]) -> Option<Letter> {
+    match Frame::decode(frame, usize::MAX).unwrap().body {
+        Received::Letter { letter, .. } => Some(letter),
+        _ => None,
+    }
+}
+
 /// All frames of a run whose words are changed on the way between two agents: refused with the
 /// bringer's name, and everybody still ends with the right bits, because honest paths are left.
 #[test]
@@ -179,9 +186,12 @@ fn words_that_are_changed_on_the_way_are_refused_and_change_nothing() {
         // Agent 1 gets a changed copy of everything that agent 0 ever sent it.
         let sent = world.network.record();
         let frames = sent.iter().rev().find(|(from, to, _)| (*from, *to) == (0, 1));
-        if let (Some((_, _, frame)), Some(node)) = (frames, &mut world.nodes[1]) {
+        let letter = frames.and_then(|(_, _, frame)| Some((frame, letter_in(frame)?)));
+        if let (Some((frame, letter)), Some(node)) = (letter, &mut world.nodes[1]) {
             let mut bytes = frame[..frame.len() - 4].to_vec();
-            let at = rng.random_range(bytes.len() / 3..bytes.len());
+            // The letter is the last thing in a frame.
+            let length = postcard::to_stdvec(&letter).unwrap().len();
+            let at = rng.random_range(bytes.len() - length..bytes.len());
             bytes[at] ^= 1 << rng.random_range(0..8);
             bytes.extend(crc32fast::hash(&bytes).to_le_bytes());
             node.receive(0, &bytes, world.network.now());
