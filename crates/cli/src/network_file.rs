@@ -1,8 +1,11 @@
 //! The one public file of a network: a config whose agents have addresses.
 
-use crate::config::{Config, RowsSpec};
+use crate::config::{Config, Listed, RowsSpec};
+use dzoa::plan::Refused;
+use dzoa::problem::{Problem, Scale};
 use dzoa_node::certs::{Authority, CertError};
 use dzoa_node::transport::{Place, host};
+use dzoa_report::refused;
 use dzoa_table::{DataSource, Error, Result, Shape, shown};
 use std::path::Path;
 
@@ -35,9 +38,13 @@ impl NetworkFile {
             return Err(Error::input(format!("{file}: `network.agents` is missing"))
                 .hint("agents = [{ name = \"a\", address = \"127.0.0.1:7701\" }, ...]"));
         }
-        let placed = |given: &[(String, String)]| {
-            let numbered = given.iter().cloned().enumerate();
-            numbered.map(|(index, (name, address))| Place { index, name, address }).collect()
+        let placed = |given: &[Listed]| {
+            let place = |(index, Listed { name, address, .. }): (usize, &Listed)| Place {
+                index,
+                name: name.clone(),
+                address: address.clone(),
+            };
+            given.iter().enumerate().map(place).collect()
         };
         let (places, routers) = (placed(&config.network.agents), placed(&config.network.routers));
         let network = Self { digest: digest(&config), config, rows, places, routers };
@@ -97,7 +104,12 @@ impl NetworkFile {
 
     /// Refuses what needs somebody who sees all agents.
     fn check_needs_no_overseer(&self) -> Result<()> {
-        let Config { run, spec, .. } = &self.config;
+        let Config { run, spec, network, .. } = &self.config;
+        let counted =
+            self.rows.is_synthetic() || network.agents.iter().all(|agent| agent.rows.is_some());
+        if self.rows.problem.scale == Scale::Pooled && !counted {
+            return Err(refused(Refused::RowsOfOthers));
+        }
         if run.stop_tolerance > 0.0 {
             return Err(Error::input("`run.stop_tolerance` needs somebody who sees all agents")
                 .hint("remove it: every agent runs all rounds"));
@@ -132,6 +144,29 @@ impl NetworkFile {
             Error::input(format!("--name {}: no such agent in the network file", shown(name)))
                 .hint(format!("the agents are: {}", names.join(", ")))
         })
+    }
+
+    /// The problem as agent k can know it: what weighs by everybody's rows goes by the numbers in
+    /// the file, since nobody else's rows are here.
+    pub fn weighed(&self, mut problem: Problem, k: usize) -> Result<Problem> {
+        let listed = &self.config.network.agents;
+        let counted = |k: usize| match self.rows.is_synthetic() {
+            true => Some(problem.agents[k].count()),
+            false => listed[k].rows,
+        };
+        let (own, said) = (problem.agents[k].count(), counted(k));
+        if let Some(said) = said.filter(|&said| said != own) {
+            return Err(Error::input(format!(
+                "{} has {own} rows, but `network.agents` says rows = {said}",
+                shown(&listed[k].name)
+            ))
+            .hint("agree on the numbers of rows that are used, and write them into the file"));
+        }
+        let total = (0..listed.len()).map(counted).sum::<Option<usize>>();
+        if let (Scale::Pooled, Some(total)) = (problem.scale, total) {
+            problem.scale = Scale::PooledOver(total);
+        }
+        Ok(problem)
     }
 
     /// The edges, by name.

@@ -181,6 +181,44 @@ fn four_hospitals_go_from_certificates_to_report_in_one_command() {
 }
 
 #[test]
+fn real_agents_weigh_every_row_the_same_where_they_know_how_many_there_are() {
+    let dir = tempfile::tempdir().unwrap();
+    let sizes = [("a", 11), ("b", 40), ("c", 73)];
+    for (name, rows) in sizes {
+        let row = |i: i32| format!("0.{},0.{},{}\n", (i * 37 + rows) % 97, i % 7, (i * i) % 5 / 3);
+        let text: String = (0..rows).map(row).collect();
+        std::fs::write(dir.path().join(format!("{name}.csv")), format!("x,z,y\n{text}")).unwrap();
+    }
+    let listed = |rows: &dyn Fn(i32) -> String| {
+        let agents = sizes.map(|(name, count)| {
+            format!("{{ name = \"{name}\", address = \"127.0.0.1:0\"{} }}", rows(count))
+        });
+        format!("network.agents=[{}]", agents.join(", "))
+    };
+    let files = sizes.map(|(name, _)| format!("{{ name = \"{name}\", file = \"{name}.csv\" }}"));
+    let text = format!(
+        "problem = {{ loss = \"logistic\", regularizer = \"l2\", eta = 0.1, scale = \"pooled\" }}\n\
+         data = {{ agents = [{}] }}\nnetwork = {{ topology = \"path\" }}\n\
+         algorithm = {{ name = \"admm\", rho = 0.1, rounds = 5 }}\nrun = {{ seed = 1 }}\n\
+         privacy = {{ mechanism = \"output\", total_epsilon = 8.0, delta = 1e-5 }}\n\
+         [schema]\ncolumns = [{{ name = \"x\", kind = \"numeric\", bound = 1 }}, \
+         {{ name = \"z\", kind = \"numeric\", bound = 1 }}]\n\
+         target = {{ name = \"y\", positive = {{ above = 0 }} }}\n",
+        files.join(", ")
+    );
+    std::fs::write(dir.path().join("three.toml"), text).unwrap();
+    let refused = |listed: &str| {
+        let output = dzoa(dir.path(), &["launch", "--network", "three.toml", "--set", listed]);
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let silent = refused(&listed(&|_| String::new()));
+    assert!(silent.contains("number of rows of every agent") && silent.contains("hint: give"));
+    let wrong = refused(&listed(&|rows| format!(", rows = {}", rows + 1)));
+    assert!(wrong.contains("has 11 rows, but `network.agents` says rows = 12"), "{wrong}");
+    same_bits(dir.path(), "three.toml", &["--set", &listed(&|rows| format!(", rows = {rows}"))]);
+}
+
+#[test]
 fn agents_do_not_outlive_a_launch_that_is_killed() {
     let dir = tempfile::tempdir().unwrap();
     let endless = FIVE.replace("rounds = 40", "rounds = 1000000").replace(

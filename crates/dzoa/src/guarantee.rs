@@ -3,7 +3,7 @@
 //!
 //! Sensitivities are for replace-one adjacency on one agent's rows; the number of rows is public.
 
-use crate::problem::{PublicProblem, Scale};
+use crate::problem::PublicProblem;
 use dzoa_privacy::Budget;
 use dzoa_privacy::calibrate::Schedule;
 use thiserror::Error;
@@ -86,16 +86,13 @@ pub enum NoGuarantee {
 /// The radius of the ball that all releases of `output` lie in, from what every agent of a network
 /// knows.
 ///
-/// In one round the data carry a minimiser at most `c1/(2 rho |N_k|)` away from a public point
-/// (`N_k` times as far under the sum scale, where the sizes of other agents are not known: 65,536
-/// rows are assumed). So honest agents stay within about `c1/rho` times the rounds of the origin,
-/// and this is a thousand times as far.
-pub fn radius(c1: f64, scale: Scale, rho: f64, rounds: u64) -> f64 {
-    let total = match scale {
-        Scale::Mean => 1.0,
-        Scale::Sum => 65_536.0,
-    };
-    1024.0 * (rounds + 1) as f64 * c1 * total / rho
+/// In one round the data carry a minimiser at most `c1 w/(2 rho |N_k|)` away from a public point,
+/// where w is the weight of all of an agent's rows, at most [`heaviest`]. So honest agents stay
+/// within about `c1 w/rho` times the rounds of the origin, and this is a thousand times as far.
+///
+/// [`heaviest`]: crate::problem::Scale::heaviest
+pub fn radius(c1: f64, heaviest: f64, rho: f64, rounds: u64) -> f64 {
+    1024.0 * (rounds + 1) as f64 * c1 * heaviest / rho
 }
 
 /// c1 at agent k: how long the gradient of one sample's loss can be, for every `b` and every row

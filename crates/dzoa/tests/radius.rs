@@ -191,7 +191,7 @@ fn kinks(risk: &EmpiricalRisk, rows: &[[f64; 3]], far: &[f64], q: f64) -> [f64; 
 
 fn far_out(loss: &Arc<dyn Loss>) -> f64 {
     // rho = Q/2 with two in the neighbourhood.
-    radius(loss.lipschitz().unwrap(), Scale::Mean, 0.5 * Q, 60)
+    radius(loss.lipschitz().unwrap(), Scale::Mean.heaviest(1), 0.5 * Q, 60)
 }
 
 fn tau(loss: &Arc<dyn Loss>, count: usize) -> f64 {

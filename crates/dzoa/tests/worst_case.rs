@@ -44,6 +44,7 @@ struct Case {
     batch: Option<usize>,
     rows_per_person: usize,
     samples: usize,
+    samples_of_others: usize,
     features: usize,
     rho: f64,
     inner_loop: bool,
@@ -63,6 +64,7 @@ impl Case {
             batch: None,
             rows_per_person: 1,
             samples: 12,
+            samples_of_others: 12,
             features: 4,
             rho: 0.5,
             inner_loop: false,
@@ -77,8 +79,10 @@ impl Case {
         };
         let part = |k: u64| {
             let mut rng = streams.rng(Purpose::Data, "worst", k);
-            let mut rows = vec![0.0; self.samples * self.features];
-            let mut targets = vec![0.0; self.samples];
+            // The agent that is attacked may be larger or smaller than the others.
+            let samples = if k == 0 { self.samples } else { self.samples_of_others };
+            let mut rows = vec![0.0; samples * self.features];
+            let mut targets = vec![0.0; samples];
             fill_normal(&mut rng, &mut rows);
             fill_normal(&mut rng, &mut targets);
             targets.iter_mut().for_each(|y| *y = sign(*y));
@@ -182,13 +186,13 @@ impl Case {
 
 fn cases() -> impl Strategy<Value = Case> {
     let what = (prop::sample::select(NAMES.to_vec()), prop::sample::select(common::losses(0.8)));
-    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    let scales = prop::sample::select(vec![Scale::Mean, Scale::Sum, Scale::Pooled]);
+    let flags = (any::<bool>(), scales, any::<bool>(), any::<bool>(), any::<bool>());
     let clip = prop::option::of(prop::sample::select(vec![0.3, 1.0, 5.0]));
-    let sizes = (1usize..4, 3usize..16, 1usize..6, prop::option::of(1usize..12));
+    let sizes = (1usize..4, 3usize..16, 3usize..16, 1usize..6, prop::option::of(1usize..12));
     (what, flags, clip, sizes, prop::sample::select(vec![0.05, 0.5, 4.0])).prop_map(
-        |((name, loss), (l1, sum, self_loop, unit_ball, inner_loop), clip, sizes, rho)| {
-            let (rows_per_person, samples, features, batch) = sizes;
-            let scale = if sum { Scale::Sum } else { Scale::Mean };
+        |((name, loss), (l1, scale, self_loop, unit_ball, inner_loop), clip, sizes, rho)| {
+            let (rows_per_person, samples, samples_of_others, features, batch) = sizes;
             Case {
                 name,
                 loss,
@@ -200,6 +204,7 @@ fn cases() -> impl Strategy<Value = Case> {
                 batch,
                 rows_per_person,
                 samples,
+                samples_of_others,
                 features,
                 rho,
                 inner_loop,

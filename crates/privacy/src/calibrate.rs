@@ -19,7 +19,14 @@ use crate::{Accountant, Budget, Event, ExactGaussian, gaussian, round_up};
 #[doc(alias = "firsteqdeftwo")]
 #[doc(alias = "Definition 2")]
 pub fn lemma3_sensitivity(c1: f64, rho: f64, neighbourhood: usize, samples: usize) -> f64 {
-    round_up(c1 / (rho * neighbourhood as f64 * samples as f64))
+    lemma3_of_weight(c1, rho, neighbourhood, samples as f64)
+}
+
+/// [Lemma 3](lemma3_sensitivity) for any weight of a row: the number of samples that would weigh 1
+/// together stands for `N_k`. It is `N_k` under the mean scale, 1 under the sum scale, and the mean
+/// of all `N_k` where every row of every agent weighs the same.
+pub fn lemma3_of_weight(c1: f64, rho: f64, neighbourhood: usize, samples: f64) -> f64 {
+    round_up(c1 / (rho * neighbourhood as f64 * samples))
 }
 
 /// Theorem 1: the noise level that one round at `(epsilon, delta)` asks for,

@@ -31,6 +31,10 @@ pub fn refused(refused: Refused) -> Error {
         Refused::OnlyTogether(_) => {
             Error::input(refused.to_string()).hint("`dzoa run` simulates it")
         }
+        Refused::RowsOfOthers => Error::input(refused.to_string()).hint(
+            "give every agent's rows in the network file: agents = [{ name = \"a\", address = \
+             \"...\", rows = 303 }, ...]; or set problem.scale = \"mean\"",
+        ),
         Refused::NoOptimum => Error::input(refused.to_string()).hint("give a public bound, or 0"),
         Refused::Build(_) | Refused::Empty { .. } => {
             Error::input(refused.to_string()).hint("every agent needs rows and a neighbourhood")

@@ -19,7 +19,7 @@ pub struct ProblemSpec {
     pub groups: Vec<Vec<ColumnRef>>,
     /// eta.
     pub eta: f64,
-    /// Mean or sum.
+    /// How rows are weighted.
     pub scale: Scale,
     /// A constant column.
     pub intercept: bool,
@@ -54,8 +54,9 @@ impl ProblemSpec {
             None if regularizer.is_zero() => 0.0,
             None => section.required("eta")?,
         };
-        let scale = match section.choice("scale", &["mean", "sum"])? {
+        let scale = match section.choice("scale", &["mean", "sum", "pooled"])? {
             Some("sum") => Scale::Sum,
+            Some("pooled") => Scale::Pooled,
             _ => Scale::Mean,
         };
         let intercept = section.or("intercept", false)?;

@@ -8,7 +8,7 @@ mod rows;
 
 pub use algorithm::Mode;
 pub use external::{Handling, ProgramSpec, Programs};
-pub use network::NetworkSection;
+pub use network::{Listed, NetworkSection};
 pub use privacy::Privacy;
 pub use rows::RowsSpec;
 
@@ -116,7 +116,7 @@ impl Config {
             data: &rows.data,
             schema: rows.schema.as_ref(),
             shape: &self.network.shape,
-            listed: self.network.agents.iter().map(|(name, _)| name.clone()).collect(),
+            listed: self.network.agents.iter().map(|agent| agent.name.clone()).collect(),
             root: &self.root,
             note: |note| eprintln!("{note}"),
         }

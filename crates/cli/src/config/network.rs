@@ -15,15 +15,24 @@ pub struct NetworkSection {
     pub shape: Shape,
     /// Self-inclusive neighbourhoods.
     pub self_loop: bool,
-    /// Where real agents are: name and `host:port`. Empty for a simulation.
-    pub agents: Vec<(String, String)>,
-    /// Zenoh routers that real agents go through, likewise. Empty where neighbours reach each
-    /// other.
-    pub routers: Vec<(String, String)>,
+    /// Where real agents are. Empty for a simulation.
+    pub agents: Vec<Listed>,
+    /// Zenoh routers that real agents go through. Empty where neighbours reach each other.
+    pub routers: Vec<Listed>,
     /// How long a neighbour may be silent.
     pub patience: Duration,
     /// What happens then.
     pub on_loss: OnLoss,
+}
+
+/// A machine of a real network.
+#[derive(Clone, Debug)]
+pub struct Listed {
+    pub name: String,
+    /// `host:port`
+    pub address: String,
+    /// An agent's number of rows, where the file makes it known.
+    pub rows: Option<usize>,
 }
 
 impl NetworkSection {
@@ -41,11 +50,9 @@ impl NetworkSection {
         let real = !agents.is_empty();
         only_with(section, "patience", patience.is_some(), "`network.agents`", real)?;
         only_with(section, "routers", !routers.is_empty(), "`network.agents`", real)?;
-        if let Some((name, _)) =
-            routers.iter().find(|(name, _)| agents.iter().any(|(a, _)| a == name))
-        {
+        if let Some(router) = routers.iter().find(|r| agents.iter().any(|a| a.name == r.name)) {
             return Err(section
-                .error("routers", &format!("holds `{name}`, which is also an agent"))
+                .error("routers", &format!("holds `{}`, which is also an agent", router.name))
                 .hint("a router has a name, a certificate and a machine of its own"));
         }
         let shape = shape.shape(section)?;
@@ -55,8 +62,8 @@ impl NetworkSection {
     }
 }
 
-/// `agents = [{ name, address }, ...]`, and routers likewise.
-fn places(section: &Section<'_>, key: &'static str) -> Result<Vec<(String, String)>> {
+/// `agents = [{ name, address, rows }, ...]`, and routers likewise, who have no rows.
+fn places(section: &Section<'_>, key: &'static str) -> Result<Vec<Listed>> {
     let Some(node) = section.node(key) else { return Ok(Vec::new()) };
     let Value::Array(items) = &node.value else {
         return Err(section
@@ -86,8 +93,9 @@ fn places(section: &Section<'_>, key: &'static str) -> Result<Vec<(String, Strin
                 .error("address", "must be HOST:PORT")
                 .hint("for example 127.0.0.1:7701, or hospital.example:7447"));
         }
+        let rows = if key == "agents" { entry.count("rows")? } else { None };
         entry.finish()?;
-        places.push((name, address));
+        places.push(Listed { name, address, rows });
     }
     if places.is_empty() {
         return Err(section.error(key, "is empty"));

@@ -7,7 +7,7 @@ use crate::guarantee::{self, BudgetTarget, NoGuarantee};
 use crate::network::Graph;
 use crate::primal::{InnerFailure, SampleWeights, least_distance};
 use crate::problem::PublicProblem;
-use dzoa_privacy::calibrate::lemma3_sensitivity;
+use dzoa_privacy::calibrate::lemma3_of_weight;
 use dzoa_privacy::{Event, NoiseKey, NoisyObjective, Receipt, Release};
 use std::sync::Arc;
 
@@ -126,9 +126,9 @@ impl Consensus {
     ) -> Result<f64, NoGuarantee> {
         let c1 = guarantee::c1(problem, k)?;
         // Lemma 3 divides by the number of rows: the inverse of a row's weight.
-        let samples = (1.0 / problem.sample_weight(k)).round() as usize;
+        let samples = problem.samples_to_weight_one(k);
         let near = self.states[k].neighbourhood(&self.admm);
-        let delta = lemma3_sensitivity(c1, self.admm.rho, near, samples);
+        let delta = lemma3_of_weight(c1, self.admm.rho, near, samples);
         Ok(target.rows_per_person as f64 * (delta + 2.0 * self.tau[k]))
     }
 

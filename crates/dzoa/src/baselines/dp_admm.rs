@@ -84,6 +84,8 @@ pub struct DpAdmmSettings {
 /// All agents and the coordinator.
 pub struct DpAdmm {
     settings: DpAdmmSettings,
+    /// What stands for `N_k` in the nominal claim.
+    samples: Vec<f64>,
     /// `w~_k`, released.
     primal: Vec<Arc<[f64]>>,
     /// `gamma_k`
@@ -98,6 +100,7 @@ impl DpAdmm {
         let (agents, dim) = (problem.agents(), problem.dim());
         Self {
             settings,
+            samples: (0..agents).map(|k| problem.nominal_samples(k)).collect(),
             primal: vec![vec![0.0; dim].into(); agents],
             dual: vec![vec![0.0; dim]; agents],
             global: vec![0.0; dim],
@@ -169,7 +172,7 @@ impl Baseline for DpAdmm {
         if let Some((epsilon, delta)) = self.settings.nominal {
             // With 1/N_k on the sum scale, too: the paper's figures take D-ZOA's own Lemma 3 in the
             // same way.
-            let samples = party.risk.samples.count() as f64;
+            let samples = self.samples[party.k];
             let sensitivity = 2.0 / (samples * (self.settings.rho + self.pull(round)));
             let sigma = theorem1_sigma(sensitivity, epsilon, delta);
             let mut draw = noise.generator(&receipt, 1, &w);

@@ -116,9 +116,12 @@ impl Data {
         }
     }
 
-    /// The rows of the smallest agent: what public rules go by.
+    /// The rows of the agent whose rows weigh most: what public rules go by.
     pub fn smallest(&self) -> usize {
-        (0..self.agents()).map(|k| self.samples(k)).min().unwrap_or(1)
+        match self {
+            Self::Rows(problem) => problem.fewest_samples(),
+            Self::Boxes(_) => (0..self.agents()).map(|k| self.samples(k)).min().unwrap_or(1),
+        }
     }
 
     /// The name of the loss.

@@ -48,8 +48,10 @@ impl Intrinsic {
 
     /// Lemma 3 at one agent. c1 is the loss's, or 1 where it has none, as the paper takes it.
     fn sensitivity(&self, place: &AgentPlace<'_>) -> f64 {
-        let (c1, samples) = (place.data.assumed_c1(), place.data.samples(place.k));
-        calibrate::lemma3_sensitivity(c1, place.rho, place.neighbourhood, samples)
+        let of_boxes = || place.data.samples(place.k) as f64;
+        let samples = place.public.map_or_else(of_boxes, |all| all.nominal_samples(place.k));
+        let c1 = place.data.assumed_c1();
+        calibrate::lemma3_of_weight(c1, place.rho, place.neighbourhood, samples)
     }
 }
 

@@ -159,6 +159,12 @@ pub enum Refused {
     /// An algorithm of which no agent can run by itself.
     #[error("{0} runs with all agents in one process only")]
     OnlyTogether(&'static str),
+    /// One agent by itself, whose rows weigh by those of all.
+    #[error(
+        "`problem.scale` is \"pooled\", which needs the number of rows of every agent, and one \
+         agent knows its own only"
+    )]
+    RowsOfOthers,
     /// A number that nothing can be planned with.
     #[error("`{key}` is {value}, and must be a finite number above 0")]
     NotPositive {

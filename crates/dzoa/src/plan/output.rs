@@ -15,7 +15,7 @@ use crate::primal::Certified;
 use crate::primal::PrimalStep;
 use crate::primal::ZerothOrder;
 use crate::primal::{SampleWeights, least_distance};
-use crate::problem::{PublicProblem, Scale};
+use crate::problem::PublicProblem;
 use crate::tuning::{Setting, Sizes, product};
 use dzoa_privacy::calibrate::{self, RoundQueries};
 
@@ -149,16 +149,12 @@ impl OutputQuery<'_> {
     ) -> Result<Charges, NoGuarantee> {
         let &Self { problem, k, rho, neighbourhood, rounds } = self;
         let c1 = c1(problem, k)?;
-        let samples = match problem.scale {
-            Scale::Mean => problem.samples(k),
-            // A sum weighs every sample N_k times as much.
-            Scale::Sum => 1,
-        };
-        let lemma3 = calibrate::lemma3_sensitivity(c1, rho, neighbourhood, samples);
+        let samples = problem.samples_to_weight_one(k);
+        let lemma3 = calibrate::lemma3_of_weight(c1, rho, neighbourhood, samples);
         let tau = tolerance.unwrap_or(TAU * lemma3);
         // Decided here, from public numbers: a solve that begins must be able to end on every data
         // set.
-        let radius = radius(c1, problem.scale, rho, rounds);
+        let radius = radius(c1, problem.scale.heaviest(problem.agents()), rho, rounds);
         let (sample, quadratic) = (problem.sample_weight(k), rho * neighbourhood as f64);
         let total = problem.weight(k);
         let reach = radius + 0.5 * c1 * total / quadratic;

@@ -15,7 +15,7 @@ use crate::agent::{Agent, Average, Setup, Terms};
 use crate::baselines::{Baseline, Making, Needs};
 use crate::network::Graph;
 use crate::primal::{RoundContext, ZerothOrder, measure_noise};
-use crate::problem::{Problem, PublicProblem};
+use crate::problem::{Problem, PublicProblem, Scale};
 use crate::run::{BuildError, Lockstep, Releases, Simulation, agents_of, check};
 use crate::streams::Streams;
 use dzoa_privacy::{Digest, EarlierRuns, Event, Facts, Ledger, RunId, Statement};
@@ -118,6 +118,9 @@ impl Plan {
     pub fn of_one(spec: &RunSpec, data: &Data, graph: &Graph, k: usize) -> Result<Self, Refused> {
         if let Some(entry) = spec.algorithm.entry() {
             return Err(Refused::OnlyTogether(entry.name));
+        }
+        if data.problem().is_some_and(|problem| problem.scale == Scale::Pooled) {
+            return Err(Refused::RowsOfOthers);
         }
         let mut plan = Self::common(spec, data, graph)?;
         let (samples, neighbourhood) = (data.samples(k), graph.neighbourhood(k, spec.self_loop));

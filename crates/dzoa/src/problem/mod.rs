@@ -14,6 +14,7 @@ mod probe;
 mod public;
 pub mod regularizer;
 mod risk;
+mod scale;
 mod sparse;
 pub mod synthetic;
 
@@ -26,6 +27,7 @@ pub use objective::{Objective, PerSample, Scratch};
 pub use probe::Probe;
 pub use public::PublicProblem;
 pub use risk::{EmpiricalRisk, TILE};
+pub use scale::Scale;
 pub use sparse::{LineTable, Sharing};
 
 use data::Samples;
@@ -34,26 +36,8 @@ use least_squares::LeastSquares;
 use loss::{Epigraph, Loss};
 use regularizer::{Penalty, Regularizer};
 use risk::total_loss;
+use scale::Total;
 use std::sync::Arc;
-
-/// How the samples of one agent are weighted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scale {
-    /// `1/N_k`: eq. (1), and everything that has a guarantee.
-    Mean,
-    /// 1: the paper's simulations.
-    Sum,
-}
-
-impl Scale {
-    /// The weight of one of so many samples.
-    fn of(self, samples: usize) -> f64 {
-        match self {
-            Scale::Mean => 1.0 / samples as f64,
-            Scale::Sum => 1.0,
-        }
-    }
-}
 
 /// A whole distributed problem.
 #[derive(Clone, Debug)]
@@ -80,16 +64,32 @@ impl Problem {
 
     /// `scale_k`: the weight of one sample of agent `k`.
     pub fn sample_weight(&self, k: usize) -> f64 {
-        self.scale.of(self.agents[k].count())
+        self.scale.weight(self.agents[k].count(), self.total())
+    }
+
+    /// Agents and samples, all together.
+    fn total(&self) -> Total {
+        let samples = self.agents.iter().map(|agent| agent.count()).sum();
+        Total { agents: self.agents.len(), samples }
+    }
+
+    /// The samples of the agent whose samples weigh most: what public rules go by.
+    pub fn fewest_samples(&self) -> usize {
+        let smallest = self.agents.iter().map(|agent| agent.count()).min().unwrap_or(1);
+        match self.scale {
+            Scale::Mean | Scale::Sum => smallest,
+            pooled => pooled.samples_to_weight_one(smallest, self.total()) as usize,
+        }
     }
 
     /// A digest of agent `k`'s rows and of what is asked of them. It tells rows apart that differ
     /// in one bit, and whoever knows all of them but a label could guess that: it is not to leave
     /// the agent without a key around it.
     pub fn fingerprint(&self, k: usize) -> Digest {
-        let Self { loss, regularizer, eta, scale, intercept, .. } = self;
+        let Self { loss, regularizer, eta, intercept, .. } = self;
         let mut hasher = blake3::Hasher::new_derive_key("dzoa 2026 rows and problem");
-        let asked = format!("{} {regularizer:?} {eta:e} {scale:?} {intercept}", loss.name());
+        let scale = self.scale.said(self.agents[k].count(), self.total());
+        let asked = format!("{} {regularizer:?} {eta:e} {scale} {intercept}", loss.name());
         hasher.update(asked.as_bytes());
         self.agents[k].digest_into(&mut hasher);
         Digest::from(*hasher.finalize().as_bytes())

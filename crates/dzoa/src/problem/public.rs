@@ -2,6 +2,7 @@
 
 use super::loss::Loss;
 use super::regularizer::{Penalty, Regularizer};
+use super::scale::Total;
 use super::{Problem, Scale};
 use std::sync::Arc;
 
@@ -77,7 +78,26 @@ impl PublicProblem {
 
     /// `scale_k`: the weight of one sample of agent `k`.
     pub fn sample_weight(&self, k: usize) -> f64 {
-        self.scale.of(self.samples(k))
+        self.scale.weight(self.samples(k), self.total())
+    }
+
+    /// `1/scale_k`: what stands for `N_k` in Lemma 3 and wherever one sample is replaced.
+    pub fn samples_to_weight_one(&self, k: usize) -> f64 {
+        self.scale.samples_to_weight_one(self.samples(k), self.total())
+    }
+
+    /// What stands for `N_k` in a nominal claim: likewise, but for the sum scale, where the paper
+    /// divides by `N_k` all the same.
+    pub fn nominal_samples(&self, k: usize) -> f64 {
+        match self.scale {
+            Scale::Sum => self.samples(k) as f64,
+            _ => self.samples_to_weight_one(k),
+        }
+    }
+
+    fn total(&self) -> Total {
+        let samples = self.sizes.iter().map(|size| size.samples).sum();
+        Total { agents: self.sizes.len(), samples }
     }
 
     /// The weight of all samples of agent `k` together.

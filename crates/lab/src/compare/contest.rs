@@ -114,11 +114,11 @@ impl Contest<'_> {
     /// What the tuning grids are scaled by at a budget: public numbers of the first draw.
     fn sizes(&self, epsilon: f64) -> Sizes {
         let problem = &self.reported[0].problem;
-        let samples = problem.agents.iter().map(|samples| samples.count()).min().unwrap_or(1);
+        let samples = problem.fewest_samples();
         Sizes {
             agents: problem.agents.len(),
             weight: match problem.scale {
-                Scale::Mean => 1.0,
+                Scale::Mean | Scale::Pooled | Scale::PooledOver(_) => 1.0,
                 Scale::Sum => samples as f64,
             },
             smoothness: problem.loss.smoothness().unwrap_or(1.0),

@@ -120,7 +120,7 @@ impl Prepared {
         let config = &network.config;
         let fresh = config.streams()?.trial(0);
         let instances = instances(args, &network)?;
-        let problem = instances.problem(&fresh);
+        let problem = network.weighed(instances.problem(&fresh), k)?;
         let plan = Plan::of_one(&config.spec, &Data::Rows(problem.clone()), &instances.graph, k)
             .map_err(refused)?;
         let plan = Arc::new(plan);

@@ -233,7 +233,10 @@ fn free_ports(network: &NetworkFile) -> Result<Vec<String>> {
                 address = local.to_string();
                 held.push(socket);
             }
-            listed.push(format!("{{ name = \"{}\", address = \"{address}\" }}", place.name));
+            let listed_as = network.config.network.agents.iter().find(|a| a.name == place.name);
+            let rows = listed_as.and_then(|agent| agent.rows);
+            let rows = rows.map(|rows| format!(", rows = {rows}")).unwrap_or_default();
+            listed.push(format!("{{ name = \"{}\", address = \"{address}\"{rows} }}", place.name));
         }
         assignments.push(format!("network.{key}=[{}]", listed.join(", ")));
     }
