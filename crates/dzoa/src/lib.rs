@@ -45,6 +45,7 @@ pub mod baselines;
 pub mod guarantee;
 pub mod kernels;
 pub mod network;
+pub mod newton;
 pub mod plan;
 pub mod primal;
 pub mod problem;

@@ -13,8 +13,11 @@ pub use privacy::Privacy;
 pub use rows::RowsSpec;
 
 use dzoa::plan::{DataKind, PerAgent, RunSpec};
+use dzoa::reference::ReferenceWish;
 use dzoa::streams::Streams;
-use dzoa_table::{Error, FromNode, InstanceSpec, Result, Section, TomlNode, only_with};
+use dzoa_table::{
+    Error, FromNode, InstanceSpec, Result, Section, TomlNode, only_with, reference_wish,
+};
 use std::path::{Path, PathBuf};
 
 /// The built-in config: the paper's example.
@@ -93,7 +96,13 @@ impl Config {
         let privacy = Privacy::read(&root.section("privacy")?, data.kind)?;
         let (spec, mode) = algorithm::read(&root.section("algorithm")?, &privacy, data.kind)?;
         let spec = RunSpec { self_loop: network.self_loop, ..spec };
-        let run = RunSettings::read(&root.section("run")?, data.kind)?;
+        let section = root.section("run")?;
+        let run = RunSettings::read(&section, data.kind)?;
+        if run.reference == ReferenceWish::Never && spec.mechanism.needs_optimum() {
+            return Err(section
+                .error("reference", "is \"never\", but privacy.optimum_norm_squared needs it")
+                .hint("give a public bound instead of \"replicate\", or leave run.reference out"));
+        }
         root.finish()?;
         let (given, root) = (node.to_json(), base.join(data.root));
         Ok((Self { name, network, spec, mode, run, given, root }, data.spec))
@@ -197,6 +206,8 @@ pub struct RunSettings {
     pub record_every: u64,
     /// Stop when no release moves by more than this; 0 never does.
     pub stop_tolerance: f64,
+    /// Whether the centralised optimum is computed beside it.
+    pub reference: ReferenceWish,
 }
 
 impl RunSettings {
@@ -207,6 +218,7 @@ impl RunSettings {
             threads: section.or("threads", 0)?,
             record_every: section.or("record_every", 0)?,
             stop_tolerance: section.non_negative("stop_tolerance")?.unwrap_or(0.0),
+            reference: reference_wish(section)?,
         };
         if settings.threads > 1024 {
             return Err(section.error("threads", "must be at most 1024"));
