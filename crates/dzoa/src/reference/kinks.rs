@@ -11,14 +11,14 @@
 //!
 //! A Newton step on them eliminates everything but b (Mehrotra 1992: predictor, then corrector).
 
-use super::conic::Solution;
+use super::BySums;
 use crate::problem::Problem;
 use crate::problem::loss::{Epigraph, Line};
 use faer::linalg::solvers::{Llt, Solve};
 use faer::{Mat, MatRef, Side};
 
-/// Iterations after which it is given up.
-const MOST_ITERATIONS: u32 = 200;
+/// Coordinates below this share of the largest are zero where the penalty has a kink there.
+const ZERO: f64 = 1e-8;
 /// The complementarity at which it ends, as a share of the objective's size.
 const GAP: f64 = 1e-13;
 /// How far towards the edge a step goes.
@@ -52,24 +52,24 @@ struct Interior {
 
 /// The minimiser and, per row, the slope that the multipliers choose. `None` where the losses have
 /// more than one kink, the penalty is not separable, or the iterates stand still too early.
-pub(super) fn solve(problem: &Problem) -> Option<Solution> {
+pub(super) fn solve(problem: &Problem, most: usize) -> Option<BySums> {
     let program = KinkProgram::new(problem)?;
     let mut at = program.start();
-    for iterations in 0..MOST_ITERATIONS {
+    for iterations in 0..most {
         let gap = program.gap(&at);
         let size = program.cost.iter().zip(&at.u).map(|(c, u)| c * u).sum::<f64>();
         if gap <= GAP * (1.0 + size) {
-            return Some(program.solution(at, iterations));
+            return Some(program.solution(at, iterations, true));
         }
         let step = program.step(&at);
         match step {
             Some((step, share)) if share > 1e-8 => at.advance(&step, share),
             // No digits are left: the certificate judges.
-            _ if gap <= 1e-7 * (1.0 + size) => return Some(program.solution(at, iterations)),
+            _ if gap <= 1e-7 * (1.0 + size) => return Some(program.solution(at, iterations, true)),
             _ => return None,
         }
     }
-    None
+    Some(program.solution(at, most, false))
 }
 
 impl<'a> KinkProgram<'a> {
@@ -204,10 +204,15 @@ impl<'a> KinkProgram<'a> {
         (SHORT_OF_EDGE * share).min(1.0)
     }
 
-    fn solution(&self, at: Interior, iterations: u32) -> Solution {
+    fn solution(&self, at: Interior, sums: usize, converged: bool) -> BySums {
         let slope = |(i, &(lower, weight)): (usize, &(f64, f64))| lower + at.a[i] / weight;
-        let line_duals = Some(self.lower.iter().enumerate().map(slope).collect());
-        Solution { b: at.b, line_duals, iterations }
+        let slopes = Some(self.lower.iter().enumerate().map(slope).collect());
+        let largest = at.b.iter().fold(0.0, |largest: f64, b| largest.max(b.abs()));
+        let zero = |(p, b): (usize, f64)| match converged && p < self.kinked {
+            true if b.abs() <= ZERO * largest => 0.0,
+            _ => b,
+        };
+        BySums { b: at.b.into_iter().enumerate().map(zero).collect(), sums, converged, slopes }
     }
 }
 

@@ -131,18 +131,37 @@ pub fn independent_optimum(problem: &Problem) -> Result<Optimum, ReferenceError>
 
 /// Minimises eq. (1) by our own solvers, where they can and come near enough.
 fn own_optimum(problem: &Problem) -> Option<Optimum> {
-    let smooth = problem.loss.smoothness().is_some();
-    let Solution { b, line_duals, iterations } =
-        if smooth { by_newton(problem) } else { kinks::solve(problem) }?;
-    let certificate = certify(problem, &b, line_duals.as_deref(), iterations);
+    let limits = NewtonLimits::default();
+    let found = by_sums(problem, limits).filter(|found| found.converged)?;
+    let iterations = found.sums as u32;
+    let certificate = certify(problem, &found.b, found.slopes.as_deref(), iterations);
     let near = certificate.stationarity <= STATIONARY;
-    near.then(|| Optimum { objective: problem.value(&b), coefficients: b, certificate })
+    let objective = problem.value(&found.b);
+    near.then_some(Optimum { objective, coefficients: found.b, certificate })
 }
 
-/// Proximal Newton steps on the sums of all rows.
-fn by_newton(problem: &Problem) -> Option<Solution> {
+/// The minimiser of eq. (1) from nothing but sums over all rows at points that everybody knows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BySums {
+    /// The minimiser.
+    pub b: Vec<f64>,
+    /// How often everybody's sums were asked for.
+    pub sums: usize,
+    /// Whether the last step was as short as it should be.
+    pub converged: bool,
+    /// For a loss with kinks: the slope that the multipliers choose, per sample.
+    slopes: Option<Vec<f64>>,
+}
+
+/// Minimises eq. (1) from sums of derivatives, which agents can flood over any network: value,
+/// gradient and Hessian of their data terms where the loss is smooth; where it has a kink, the sums
+/// of an interior-point method. `None` where loss or penalty allow neither.
+pub fn by_sums(problem: &Problem, limits: NewtonLimits) -> Option<BySums> {
     if problem.dim() > newton::MOST_COLUMNS {
         return None;
+    }
+    if problem.loss.smoothness().is_none() {
+        return kinks::solve(problem, limits.sums);
     }
     let risks: Vec<_> = (0..problem.agents.len()).map(|k| problem.risk(k)).collect();
     let mut expand = |b: &[f64], with_hessian: bool| {
@@ -151,9 +170,8 @@ fn by_newton(problem: &Problem) -> Option<Solution> {
         sum
     };
     let (penalty, start) = (problem.penalty(problem.eta), vec![0.0; problem.dim()]);
-    let limits = NewtonLimits::default();
     let end = newton::minimise(&mut expand, &penalty, &start, Vec::new(), limits)?;
-    end.converged.then(|| Solution { b: end.b, line_duals: None, iterations: end.sums as u32 })
+    Some(BySums { b: end.b, sums: end.sums, converged: end.converged, slopes: None })
 }
 
 /// The slopes of all samples at `b`, the gradient of the data term, and, where the loss is smooth
