@@ -2,7 +2,7 @@
 
 use crate::config::{Config, Listed, RowsSpec};
 use dzoa::plan::Refused;
-use dzoa::problem::{Problem, Scale};
+use dzoa::problem::Scale;
 use dzoa_node::certs::{Authority, CertError};
 use dzoa_node::transport::{Place, host};
 use dzoa_report::refused;

@@ -37,7 +37,7 @@ pub use error::{Error, Result, shown};
 pub use infer::infer_schema;
 pub use instances::{INTERCEPT, InstanceSpec, Instances};
 pub use load::{Counts, Loaded, Request, Task, load};
-pub use problem::{ColumnRef, ProblemSpec, read_regularizer};
+pub use problem::{ColumnRef, ProblemSpec, read_regularizer, reference_wish, weighed_by_rows};
 pub use reader::{
     FromNode, Named, Section, TomlNode, TomlPlace, Value, only_with, read_options, suggestion,
 };

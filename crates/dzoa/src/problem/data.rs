@@ -170,6 +170,48 @@ impl Rows {
         }
     }
 
+    /// `out += X' weights`, for as many rows from `first` on as there are weights.
+    pub fn add_transposed_from(&self, first: usize, weights: &[f64], out: &mut [f64]) {
+        match &self.storage {
+            Storage::Dense(values) => vectorized(
+                #[inline(always)]
+                || {
+                    let rows = values[first * self.width..].chunks_exact(self.width);
+                    for (row, weight) in rows.zip(weights) {
+                        out.iter_mut().zip(row).for_each(|(out, value)| *out += weight * value);
+                    }
+                },
+            ),
+            Storage::Sparse(_) => weights.iter().zip(first..).for_each(|(weight, row)| {
+                self.visit(row, |column, value| out[column] += weight * value);
+            }),
+        }
+    }
+
+    /// `out += X' diag(weights) X`, row by row, for as many rows from `first` on as there are
+    /// weights.
+    pub fn add_gram(&self, first: usize, weights: &[f64], scratch: &mut Vec<f64>, out: &mut [f64]) {
+        let width = self.width;
+        match &self.storage {
+            Storage::Dense(values) => {
+                let rows = &values[first * width..][..weights.len() * width];
+                scratch.clear();
+                let weighted = rows.chunks_exact(width).zip(weights);
+                scratch.extend(weighted.flat_map(|(row, w)| row.iter().map(move |v| w * v)));
+                let weighted = MatRef::from_row_major_slice(scratch, weights.len(), width);
+                let rows = MatRef::from_row_major_slice(rows, weights.len(), width);
+                let out = MatMut::from_row_major_slice_mut(out, width, width);
+                matmul(out, Accum::Add, weighted.transpose(), rows, 1.0, Par::Seq);
+            }
+            Storage::Sparse(_) => weights.iter().zip(first..).for_each(|(weight, row)| {
+                self.visit(row, |p, value| {
+                    let line = &mut out[p * width..][..width];
+                    self.visit(row, |q, other| line[q] += weight * value * other);
+                });
+            }),
+        }
+    }
+
     /// `X'X`, row by row.
     pub fn gram(&self) -> Vec<f64> {
         let mut gram = vec![0.0; self.width * self.width];

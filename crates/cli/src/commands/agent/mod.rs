@@ -22,7 +22,7 @@ use dzoa_node::transport::{LinkSettings, Place, ZenohLink};
 use dzoa_node::wire;
 use dzoa_report::let_group_read;
 use dzoa_report::refused;
-use dzoa_table::{DataSource, Error, Instances, Result};
+use dzoa_table::{DataSource, Error, Instances, Result, weighed_by_rows};
 use rand::TryRng;
 use results::{Charged, Results};
 use state::{State, StateOwner, begin};
@@ -120,7 +120,8 @@ impl Prepared {
         let config = &network.config;
         let fresh = config.streams()?.trial(0);
         let instances = instances(args, &network)?;
-        let problem = network.weighed(instances.problem(&fresh), k)?;
+        let rows: Vec<_> = config.network.agents.iter().map(|agent| agent.rows).collect();
+        let problem = weighed_by_rows(instances.problem(&fresh), k, &rows, instances.is_fixed())?;
         let plan = Plan::of_one(&config.spec, &Data::Rows(problem.clone()), &instances.graph, k)
             .map_err(refused)?;
         let plan = Arc::new(plan);
