@@ -49,12 +49,15 @@ fn command() -> Result<()> {
         Command::Certs(args) => commands::certs::certs(&args),
         Command::Agent(args) => commands::agent::agent(&args),
         Command::Launch(args) => commands::launch::launch(&args),
-        Command::Init { dir } => commands::init::init(&dir),
+        Command::Init { dir, from, target } if !from.is_empty() => {
+            commands::init::init_from(&dir, &from, target.as_deref())
+        }
+        Command::Init { dir, .. } => commands::init::init(&dir),
         Command::Privacy { calculator } => commands::privacy::calculate(&calculator),
         Command::Predict(args) => commands::predict::predict(&args),
         Command::Evaluate { model, json } => commands::predict::evaluate(&model, json),
-        Command::Schema { action: SchemaAction::Infer { files } } => {
-            infer_schema(&files).and_then(|draft| terminal::print(&draft))
+        Command::Schema { action: SchemaAction::Infer { files, target } } => {
+            infer_schema(&files, target.as_deref()).and_then(|draft| terminal::print(&draft))
         }
         Command::Ledger { action } => commands::ledger::ledger(&action),
         Command::Report { dir } => commands::report::report(&dir),

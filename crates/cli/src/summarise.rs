@@ -158,7 +158,10 @@ pub fn privacy_entry(
     let circumstances = Circumstances { ledger, run, earlier_runs, void, rests_on };
     let mut entry = PrivacyEntry::from(plan.statement(k, circumstances));
     if plan.uses_c1() {
-        let bounded = schema.is_none_or(Schema::rows_in_unit_ball);
+        // The paper's c1 is the slope of the loss alone, for rows no longer than 1.
+        let intercept = rows.is_some_and(|rows| rows.problem.intercept);
+        let short = |schema: &Schema| schema.norm_bound(intercept).is_some_and(|b| b <= 1.0);
+        let bounded = schema.is_none_or(short);
         entry.c1 = Some(plan.data().assumed_c1());
         entry.c1_holds = Some(plan.data().knows_c1() && bounded);
     }

@@ -69,12 +69,19 @@ paper's privacy, which is nominal: no guarantee. fig3-honest shows mechanisms th
   dzoa merge shard-1 shard-2 --out figures")]
     Merge(MergeArgs),
     /// Write a commented starter config with its schema and a small generated data set
-    #[command(after_help = "Example:
-  dzoa init my-study && dzoa run my-study/run.toml")]
+    #[command(after_help = "Examples:
+  dzoa init my-study && dzoa run my-study/run.toml
+  dzoa init --from north.csv south.csv              drafts run.toml here")]
     Init {
         /// Where to write
         #[arg(default_value = ".")]
         dir: PathBuf,
+        /// Draft the config from these files, one per site, instead. It looks at the rows
+        #[arg(long, value_name = "FILE", num_args = 1..)]
+        from: Vec<PathBuf>,
+        /// With --from: the column to be predicted [default: the last]
+        #[arg(long, value_name = "COLUMN", requires = "from")]
+        target: Option<String>,
     },
     /// Privacy calculators: Theorem 1, Lemma 3, Corollary 1 and its inverse, Theorem 2, zCDP, exact
     Privacy {
@@ -82,10 +89,13 @@ paper's privacy, which is nominal: no guarantee. fig3-honest shows mechanisms th
         #[command(subcommand)]
         calculator: Calculator,
     },
-    /// Predict the rows of FILE with a model, as CSV on stdout
-    #[command(after_help = "Example:
-  dzoa predict --model runs/hospitals/model.json new-patients.csv > predictions.csv")]
-    Predict(ModelArgs),
+    /// Predict the rows of FILE with a model, as CSV on stdout: one line for every row
+    #[command(after_help = "Examples:
+  dzoa predict --model runs/hospitals/model.json new-patients.csv > predictions.csv
+  cat new-patients.csv | dzoa predict --model model.json --id patient -
+
+A row that cannot be predicted has an empty prediction, and the reason in the last column.")]
+    Predict(PredictArgs),
     /// Loss and accuracy (or R2) of a model on the rows of FILE
     #[command(after_help = "Example:
   dzoa evaluate --model runs/adult/model.json adult.test --json")]
@@ -342,8 +352,20 @@ pub struct ModelArgs {
     /// model.json of a run
     #[arg(long, value_name = "FILE")]
     pub model: PathBuf,
-    /// Rows in the format of the model's schema
+    /// Rows in the format of the model's schema; `-` for standard input, or a .toml with `file` and
+    /// how it is written
     pub file: PathBuf,
+}
+
+/// Flags of `dzoa predict`.
+#[derive(Debug, Args)]
+pub struct PredictArgs {
+    /// Model and file.
+    #[command(flatten)]
+    pub model: ModelArgs,
+    /// A column that names the rows: it is carried along [those of the kind "id" always are]
+    #[arg(long = "id", value_name = "COLUMN")]
+    pub ids: Vec<String>,
 }
 
 /// `dzoa ledger ...`
@@ -386,5 +408,8 @@ pub enum SchemaAction {
         /// Data files of the same layout
         #[arg(required = true)]
         files: Vec<PathBuf>,
+        /// The column to be predicted [default: the last]
+        #[arg(long, value_name = "COLUMN")]
+        target: Option<String>,
     },
 }

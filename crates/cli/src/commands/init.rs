@@ -5,10 +5,10 @@ use dzoa::problem::loss::LOSSES;
 use dzoa::problem::regularizer::REGULARIZERS;
 use dzoa::registry::Registry;
 use dzoa::streams::{Purpose, Streams, fill_normal};
-use dzoa_table::{Error, Result};
+use dzoa_table::{Error, Result, StudyDraft, draft_study};
 use rand::RngExt;
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const CONFIG: &str = include_str!("init.toml");
 /// How often a pressure is not taken and a patient not asked, as in real files.
@@ -21,6 +21,17 @@ pub fn init(dir: &Path) -> Result<()> {
     for (name, rows) in CLINICS {
         files.push((format!("{name}.csv"), clinic(name, rows)));
     }
+    write(dir, files)
+}
+
+/// Writes run.toml for these files, one per site.
+pub fn init_from(dir: &Path, from: &[PathBuf], target: Option<&str>) -> Result<()> {
+    let StudyDraft { config, notes } = draft_study(from, target, dir)?;
+    terminal::print(&notes)?;
+    write(dir, vec![("run.toml".to_string(), config)])
+}
+
+fn write(dir: &Path, files: Vec<(String, String)>) -> Result<()> {
     for (name, _) in &files {
         let path = dir.join(name);
         if path.exists() {

@@ -19,7 +19,9 @@ pub struct RowsSpec {
 
 impl RowsSpec {
     pub(super) fn read(root: &Section<'_>) -> Result<DataRead<Self>> {
-        let problem = ProblemSpec::read(&root.section("problem")?, &Registry::new(LOSSES))?;
+        let generated = root.section("data")?.node("synthetic").is_some();
+        let problem =
+            ProblemSpec::read(&root.section("problem")?, &Registry::new(LOSSES), !generated)?;
         let real = root.section("network")?.node("agents").is_some();
         let (data, data_root) = DataSource::read(&root.section("data")?, real)?;
         let section = root.section("schema")?;

@@ -190,6 +190,19 @@ impl<'a> Section<'a> {
         }
     }
 
+    /// One ASCII character that can part fields or begin a comment.
+    pub fn character(&self, key: &'static str) -> Result<Option<u8>> {
+        match self.optional::<String>(key)?.as_deref().map(str::as_bytes) {
+            None => Ok(None),
+            Some(&[byte]) if byte.is_ascii() && !matches!(byte, b'"' | b'\n' | b'\r') => {
+                Ok(Some(byte))
+            }
+            Some(_) => Err(self
+                .error(key, "must be one ASCII character, and no quote or line end")
+                .hint("for example \",\" or \"\\t\"")),
+        }
+    }
+
     /// One of a list of words.
     pub fn choice(
         &self,
