@@ -46,6 +46,6 @@ pub use reader::{
     FromNode, Named, Section, TomlNode, TomlPlace, Value, only_with, read_options, suggestion,
 };
 pub use reading::{Reading, SiteFile};
-pub use schema::Schema;
+pub use schema::{Feature, Schema};
 pub use shape::{Shape, ShapeKeys};
 pub use source::{DataSource, Split};

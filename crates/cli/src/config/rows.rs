@@ -39,6 +39,14 @@ impl RowsSpec {
         }
     }
 
+    /// Whether other coefficients make the same predictions: a penalty with a curve chooses one.
+    pub fn is_redundant(&self) -> bool {
+        let Self { problem, schema, .. } = self;
+        let curved = problem.regularizer.strong_convexity() > 0.0;
+        let redundant = schema.as_ref().is_some_and(|s| s.is_redundant(problem.intercept));
+        redundant && !(curved && problem.eta > 0.0) && !self.is_synthetic()
+    }
+
     /// Whether all rows are drawn from the seed, so that everybody knows them.
     pub fn is_synthetic(&self) -> bool {
         matches!(self.data, DataSource::Synthetic(_))

@@ -3,10 +3,12 @@
 //! A schema is the same for all agents and nothing in it is taken from data at run time, so bounds
 //! and levels cost no privacy.
 
+mod feature;
 mod missing;
 mod target;
 mod values;
 
+pub use feature::Feature;
 pub use target::{Coding, TargetColumn};
 pub use values::{ColumnRange, Fault, Levels, number};
 
@@ -226,6 +228,37 @@ impl Schema {
             names.extend(has_indicator.then(|| indicator(name)));
         }
         names
+    }
+
+    /// What every feature means in the units of the file, in the order of [`Self::feature_names`].
+    pub fn features(&self) -> Vec<Feature> {
+        let number = |column: &str, range: ColumnRange| {
+            let (low, high) = range.ends();
+            Feature::Number { column: column.into(), low, high }
+        };
+        if let Some(libsvm) = &self.libsvm {
+            return (1..=libsvm.features).map(|i| number(&i.to_string(), libsvm.range)).collect();
+        }
+        let mut features = Vec::new();
+        for column in &self.columns {
+            let name = || column.name.clone();
+            if let Kind::Numeric(range) = column.kind {
+                features.push(number(&column.name, range));
+            }
+            let level = |level: &str| Feature::Level { column: name(), level: level.into() };
+            features.extend(column.levels().map(level));
+            features.extend(column.has_indicator.then(|| Feature::Missing { column: name() }));
+        }
+        features
+    }
+
+    /// Whether features add up to a constant in more than one way, so that different coefficients
+    /// make the same predictions: all levels of one column do, and so does an intercept.
+    pub fn is_redundant(&self, intercept: bool) -> bool {
+        let all_levels = |column: &&Column| {
+            matches!(column.kind, Kind::Categorical(_)) && column.reference.is_none()
+        };
+        self.columns.iter().filter(all_levels).count() + usize::from(intercept) > 1
     }
 
     /// Number of features after encoding, without the intercept.
