@@ -27,6 +27,7 @@ mod encoding;
 mod error;
 mod infer;
 mod instances;
+mod keys;
 mod load;
 mod predictions;
 mod problem;
@@ -35,17 +36,21 @@ mod reading;
 mod schema;
 mod shape;
 mod source;
+mod starter;
 
 pub use error::{Error, Result, shown};
 pub use infer::{StudyDraft, draft_study, infer_schema};
 pub use instances::{INTERCEPT, InstanceSpec, Instances};
+pub use keys::{explain_keys, known_keys, plain_path, reference_page};
 pub use load::{Counts, InputRow, Loaded, Request, Task, load};
 pub use predictions::predictions_csv;
 pub use problem::{ColumnRef, ProblemSpec, read_regularizer};
 pub use reader::{
-    FromNode, Named, Section, TomlNode, TomlPlace, Value, only_with, read_options, suggestion,
+    FromNode, Named, Section, TomlNode, TomlPlace, Value, keys_asked_for, only_with, read_options,
+    suggestion,
 };
 pub use reading::{Reading, SiteFile};
 pub use schema::{Feature, Schema};
 pub use shape::{Shape, ShapeKeys};
 pub use source::{DataSource, Split};
+pub use starter::starter_study;

@@ -16,6 +16,7 @@ use values::{count, metrics_address, open_unit, positive, rounds};
 /// Sparse models from private rows, without a coordinator.
 #[derive(Debug, Parser)]
 #[command(name = "dzoa", version, propagate_version = true, max_term_width = 100)]
+#[command(disable_help_subcommand = true)]
 #[command(after_help = "Examples:
   dzoa run                                   the paper's example
   dzoa run config.toml --set run.trials=20   a config, with one value changed
@@ -138,6 +139,15 @@ SIGTERM and Ctrl-C stop it after everything is kept; the same command goes on fr
     Report {
         /// The directory of a run
         dir: PathBuf,
+    },
+    /// Explain a command, or with `config [KEY]` the keys of a config, its schema and network file
+    #[command(after_help = "Examples:
+  dzoa help run
+  dzoa help config                     every key
+  dzoa help config schema.row_norm     one of them; `schema` for all of a table")]
+    Help {
+        /// A command, or `config` and a key
+        topic: Vec<String>,
     },
     /// Print shell completions
     #[command(after_help = "Example:
