@@ -1,6 +1,7 @@
 //! model.json: coefficients with their names, the schema they need, and the privacy statement.
 
 use crate::summary::Summary;
+use crate::units::OwnUnits;
 use dzoa::prelude::*;
 use dzoa::problem::loss::Losses;
 use dzoa::run::evaluate::mean;
@@ -10,7 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// The format of models.
-pub const MODEL_FORMAT: u64 = 1;
+pub const MODEL_FORMAT: u64 = 2;
 
 /// The whole file.
 #[derive(Debug, Serialize, Deserialize)]
@@ -31,6 +32,9 @@ pub struct Model {
     pub intercept: bool,
     /// Name and value, in the order of the columns: the mean over the agents.
     pub coefficients: Vec<Coefficient>,
+    /// The same in the units of the file, and a formula to score a row by hand.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_units: Option<OwnUnits>,
     /// How rows become columns; absent for generated data.
     pub schema: Option<serde_json::Value>,
     /// What may be said about privacy.
@@ -41,18 +45,16 @@ pub struct Model {
 fn check_format(text: &str, shown: &str) -> Result<()> {
     let Ok(json) = serde_json::from_str::<serde_json::Value>(text) else { return Ok(()) };
     match json.get("model") {
-        Some(format) if format.as_u64() == Some(MODEL_FORMAT) => Ok(()),
+        Some(format) if matches!(format.as_u64(), Some(1 | MODEL_FORMAT)) => Ok(()),
         Some(format) => Err(Error::input(format!(
-            "{shown}: is a model of format {format}, and this version reads format {MODEL_FORMAT}"
+            "{shown}: is a model of format {format}, and this version reads format {MODEL_FORMAT} \
+             and earlier ones"
         ))
         .hint("it was written by a newer version: update the program")),
         None if json.get("coefficients").is_some() => Err(Error::input(format!(
             "{shown}: is a model without a format, of version 0.2.3 or older"
         ))
-        .hint(format!(
-            "fit it again; or add \"model\": {MODEL_FORMAT} to it: \
-             the other keys mean what they meant"
-        ))),
+        .hint("fit it again; or add \"model\": 1 to it: the other keys mean what they meant")),
         // The reader says what is missing.
         None => Ok(()),
     }
@@ -83,6 +85,7 @@ impl Model {
             coefficients: named
                 .map(|(name, value)| Coefficient { name: name.clone(), value })
                 .collect(),
+            own_units: summary.own_units.clone(),
             schema: None,
             privacy: summary.public().privacy_statement(),
         }
@@ -98,11 +101,22 @@ impl Model {
         check_format(&text, &shown.to_string())?;
         let model: Self = serde_json::from_str(&text)
             .map_err(|error| Error::input(format!("{shown}: not a model: {error}")).hint(hint))?;
+        let model = model.in_todays_words();
         if model.coefficients.iter().any(|c| !c.value.is_finite()) || model.coefficients.is_empty()
         {
             return Err(Error::input(format!("{shown}: has no finite coefficients")).hint(hint));
         }
         Ok(model)
+    }
+
+    /// In format 1 rows were divided by their own length where the schema said nothing.
+    fn in_todays_words(mut self) -> Self {
+        if self.model == 1
+            && let Some(serde_json::Value::Object(schema)) = &mut self.schema
+        {
+            schema.entry("rows_to_unit_ball").or_insert(true.into());
+        }
+        self
     }
 
     /// The schema, checked against the coefficients.
@@ -245,12 +259,14 @@ mod tests {
     #[test]
     fn a_model_of_another_format_is_refused_by_name() {
         for (text, expected) in [
-            (r#"{"model": 2}"#, "is a model of format 2"),
+            (r#"{"model": 3}"#, "is a model of format 3"),
             (r#"{"coefficients": []}"#, "is a model without a format"),
         ] {
             let error = check_format(text, "m.json").unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
         }
-        assert!(check_format(r#"{"model": 1}"#, "m.json").is_ok());
+        for format in [1, MODEL_FORMAT] {
+            assert!(check_format(&format!("{{\"model\": {format}}}"), "m.json").is_ok());
+        }
     }
 }

@@ -45,8 +45,9 @@ impl FromNode for ColumnRef {
 }
 
 impl ProblemSpec {
-    /// Reads `[problem]` of a run over rows, whose loss is one of these.
-    pub fn read(section: &Section<'_>, losses: &Losses) -> Result<Self> {
+    /// Reads `[problem]` of a run over rows, whose loss is one of these. Rows of a file have a
+    /// constant column unless it says otherwise; generated ones have none.
+    pub fn read(section: &Section<'_>, losses: &Losses, from_file: bool) -> Result<Self> {
         let loss = read_loss(section, losses)?;
         let all = Registry::new(REGULARIZERS);
         let (regularizer, groups) = read_regularizer(section, &all, Regularizer::L1)?;
@@ -60,7 +61,7 @@ impl ProblemSpec {
             Some("pooled") => Scale::Pooled,
             _ => Scale::Mean,
         };
-        let intercept = section.or("intercept", false)?;
+        let intercept = section.or("intercept", from_file)?;
         section.finish()?;
         Ok(Self { loss, regularizer, groups, eta, scale, intercept })
     }

@@ -5,6 +5,8 @@ mod external;
 mod network;
 mod privacy;
 mod rows;
+#[cfg(test)]
+mod tests;
 
 pub use algorithm::Mode;
 pub use external::{Handling, ProgramSpec, Programs};

@@ -103,8 +103,10 @@ impl Candidate {
             .expect("the entries come from valid rows");
         let rows = if samples.rows.is_sparse() { rows } else { rows.to_dense() };
         // The other data set keeps what is public about rows.
-        let cut = samples.rows.norm_bound() == Some(1.0);
-        let rows = if cut { rows.into_unit_ball() } else { rows };
+        let rows = match samples.rows.norm_bound() {
+            Some(bound) => rows.within(bound),
+            None => rows,
+        };
         let mut targets = samples.targets.clone();
         targets[self.row] = self.y;
         let mut other = problem.clone();

@@ -22,7 +22,7 @@ use dzoa_node::transport::{LinkSettings, Place, ZenohLink};
 use dzoa_node::wire;
 use dzoa_report::let_group_read;
 use dzoa_report::refused;
-use dzoa_table::{DataSource, Error, Instances, Result, weighed_by_rows};
+use dzoa_table::{DataSource, Error, Instances, Result, SiteFile, weighed_by_rows};
 use rand::TryRng;
 use results::{Charged, Results};
 use state::{State, StateOwner, begin};
@@ -203,7 +203,10 @@ fn instances(args: &AgentArgs, network: &NetworkFile) -> Result<Instances> {
         ))
         .hint("remove [data] from the network file, or --data")),
         (None, DataSource::Synthetic(_)) => Instances::prepare(&config.instances(rows), &streams),
-        (Some(file), _) => Instances::of_one(&config.instances(rows), file, &streams),
+        (Some(file), source) => {
+            let site = source.site(&args.name, SiteFile::given(file)?);
+            Instances::of_one(&config.instances(rows), &site, &streams)
+        }
         (None, _) => Err(Error::input("--data is missing: this agent has no rows")
             .hint("give the file with this agent's rows; it stays on this machine")),
     }

@@ -4,7 +4,7 @@
 use crate::args::AgentArgs;
 use crate::files::model;
 use crate::network_file::NetworkFile;
-use crate::summarise::{EntryFacts, privacy_entry};
+use crate::summarise::{EntryFacts, own_units, privacy_entry};
 use dzoa::baselines::Needs;
 use dzoa::plan::Plan;
 use dzoa::prelude::*;
@@ -128,6 +128,7 @@ impl Results<'_> {
             seeded: config.run.seed.is_some(),
             coefficients: vec![agent.estimate()],
             columns: instances.columns.clone(),
+            own_units: own_units(Some(rows), &[agent.estimate()]),
             oracle_calls: agent.oracle_calls(),
             messages: agent.sent(),
             bytes: 8 * instances.columns.len() as u64 * agent.sent(),
