@@ -7,7 +7,7 @@ use crate::error::{Error, Result, shown};
 use crate::reader::suggestion;
 use dzoa::baselines;
 use dzoa::network::TOPOLOGIES;
-use dzoa::plan::{Algorithm, MECHANISMS};
+use dzoa::plan::{Algorithm, JOINT, MECHANISMS};
 use dzoa::problem::loss::LOSSES;
 use dzoa::problem::regularizer::REGULARIZERS;
 use dzoa::registry::{Parameter, Registry};
@@ -41,19 +41,21 @@ fn all() -> Vec<Explained> {
     for (section, parameters, takers) in named {
         keys.extend(parameters.iter().map(|parameter| of_table(section, parameter, takers)));
     }
-    for entry in baselines::ENTRIES {
-        for option in entry.options {
+    let others = baselines::ENTRIES.iter().map(|entry| (entry.name, entry.options));
+    let joint = JOINT.iter().map(|entry| (entry.name, entry.options));
+    for (name, options) in joint.chain(others) {
+        for option in options {
             let path = format!("algorithm.options.{}", option.key);
             match keys.iter_mut().find(|known| known.path == path) {
                 Some(known) if known.about.contains(" of ") => {
-                    known.about = format!("{}, {}", known.about, entry.name);
+                    known.about = format!("{}, {name}", known.about);
                 }
                 Some(_) => {}
                 None => keys.push(Explained {
                     path,
                     kind: option.range.to_string(),
                     default: "by rule".into(),
-                    about: format!("an option of {}", entry.name),
+                    about: format!("an option of {name}"),
                     example: format!("options = {{ {} = ... }}", option.key),
                 }),
             }
