@@ -72,7 +72,7 @@ class _DistributedLinearModel(BaseEstimator):
             "eta": eta,
             "intercept": bool(self.fit_intercept),
             "unit_ball": private or self.row_norm is not None,
-            "algorithm": "d-zoa" if self.algorithm == "d-zoa" else "admm",
+            "algorithm": "admm" if self.algorithm == "auto" and self.rho is not None else self.algorithm,
             "by_sums": by_sums,
             "rho": _check.optional_number("rho", self.rho),
             "rounds": _check.optional_count("max_iter", self.max_iter),

@@ -65,8 +65,13 @@ impl FitOptions {
 /// What is asked for; everything that was not given is left to the library's rules.
 fn spec(options: &FitOptions, problem: &Problem) -> PyResult<RunSpec> {
     let wrong = |error: String| PyValueError::new_err(error);
-    let algorithm = Algorithm::named(&options.algorithm, &Setting::default())
-        .ok_or_else(|| wrong(format!("algorithm: unknown `{}`", options.algorithm)))?;
+    let algorithm = match options.algorithm.as_str() {
+        "auto" => None,
+        name => Some(
+            Algorithm::named(name, &Setting::default())
+                .ok_or_else(|| wrong(format!("algorithm: unknown `{name}`")))?,
+        ),
+    };
     let budget = options.total_epsilon.map(|epsilon| Budget { epsilon, delta: options.delta });
     let spec = RunSpec::for_budget(&*problem.loss, algorithm, budget, options.rows_per_person)
         .map_err(|error| wrong(error.to_string()))?;
@@ -124,8 +129,8 @@ impl Fitted {
         if !matches!(status, Status::Finished | Status::Stopped { .. }) {
             return Err(status.to_string());
         }
-        let fitted = simulation.agents();
-        let estimates: Vec<Vec<f64>> = fitted.iter().map(Agent::estimate).collect();
+        let estimates: Vec<Vec<f64>> =
+            (0..simulation.len()).map(|k| simulation.estimate(k)).collect();
         let mut model = mean(&estimates);
         let converged = matches!(status, Status::Stopped { .. });
         if let (true, Some(problem)) = (converged, plan.data().problem()) {
@@ -139,7 +144,11 @@ impl Fitted {
         Ok(Self {
             estimates,
             model,
-            rounds: fitted.iter().map(Agent::rounds_done).min(),
+            rounds: match simulation.agents().iter().map(Agent::rounds_done).min() {
+                // Joint sums have no agents of their own, and end with their plan.
+                None => Some(plan.rounds()),
+                done => done,
+            },
             converged,
             residuals: Some((residuals.primal, residuals.dual)),
         })
@@ -226,7 +235,7 @@ pub fn fit<'py>(
     result.set_item("sensitivity", sensitivities(&plan))?;
     result.set_item(
         "statement",
-        PyStatement::of_run(&plan, simulation.agents(), options.seed.is_some(), reasons),
+        PyStatement::of_run(&plan, &*simulation, options.seed.is_some(), reasons),
     )?;
     result.set_item("samples", parts.iter().map(Vec::len).collect::<Vec<_>>())?;
     Ok(result)
