@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn every_penalty_ends_where_its_optimality_condition_holds() {
         let groups = vec![vec![0, 1]];
-        for regularizer in [Regularizer::L1, Regularizer::L2, Regularizer::GroupL1(groups)] {
+        for regularizer in [Regularizer::L1, Regularizer::L2, Regularizer::GroupL1 { groups }] {
             let penalty = Penalty { regularizer, weight: 0.3, penalized: 2 };
             let linear = [-0.5, 2.0];
             let v = minimise(&H, &linear, &penalty, &[3.0, -3.0]);
