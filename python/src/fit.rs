@@ -197,12 +197,17 @@ pub fn fit<'py>(
     };
     let plan = Plan::new(&spec(&options, &problem)?, &Data::Rows(problem.clone()), &graph)
         .map_err(|error| refused(&options, &error))?;
-    let mut simulation =
-        plan.simulation(Vec::new(), &run_streams).map_err(|error| refused(&options, &error))?;
+    let mut simulation = match options.by_sums {
+        true => None,
+        false => {
+            let simulation = plan.simulation(Vec::new(), &run_streams);
+            Some(simulation.map_err(|error| refused(&options, &error))?)
+        }
+    };
     let stop = Stop::default();
-    let found = interruptible(py, options.threads, &stop, || match options.by_sums {
-        true => Fitted::by_sums(&options, &problem),
-        false => Fitted::by_rounds(&options, &plan, &mut *simulation, &stop),
+    let found = interruptible(py, options.threads, &stop, || match &mut simulation {
+        None => Fitted::by_sums(&options, &problem),
+        Some(simulation) => Fitted::by_rounds(&options, &plan, &mut **simulation, &stop),
     })?
     .map_err(PyRuntimeError::new_err)?;
     let leaks = options.leaks.iter().map(|what| leak(what).map(String::from));
@@ -214,6 +219,7 @@ pub fn fit<'py>(
             Statement::STEPS_BEFORE.into(),
         ],
     };
+    let agents = simulation.as_ref().map_or(&[][..], |simulation| simulation.agents());
     let result = PyDict::new(py);
     result.set_item("names", graph.names())?;
     result.set_item("edges", graph.edges().collect::<Vec<_>>())?;
@@ -226,7 +232,7 @@ pub fn fit<'py>(
     result.set_item("sensitivity", sensitivities(&plan))?;
     result.set_item(
         "statement",
-        PyStatement::of_run(&plan, simulation.agents(), options.seed.is_some(), reasons),
+        PyStatement::of_run(&plan, agents, options.seed.is_some(), reasons),
     )?;
     result.set_item("samples", parts.iter().map(Vec::len).collect::<Vec<_>>())?;
     Ok(result)

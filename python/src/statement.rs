@@ -83,7 +83,9 @@ impl PyStatement {
             }
             Claim::Exact => reasons,
         };
-        let said = Library::together(&each).with(void.clone(), rests_on.clone());
+        // Sums that nothing hides are flooded without agents that release anything.
+        let said = if each.is_empty() { Library::none() } else { Library::together(&each) };
+        let said = said.with(void.clone(), rests_on.clone());
         let names = plan.graph().names().iter().cloned();
         Self {
             mechanism: plan.spec().mechanism.name(),
