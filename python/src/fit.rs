@@ -206,12 +206,17 @@ pub fn fit<'py>(
     };
     let plan = Plan::new(&spec(&options, &problem)?, &Data::Rows(problem.clone()), &graph)
         .map_err(|error| refused(&options, &error))?;
-    let mut simulation =
-        plan.simulation(Vec::new(), &run_streams).map_err(|error| refused(&options, &error))?;
+    let mut simulation = match options.by_sums {
+        true => None,
+        false => {
+            let simulation = plan.simulation(Vec::new(), &run_streams);
+            Some(simulation.map_err(|error| refused(&options, &error))?)
+        }
+    };
     let stop = Stop::default();
-    let found = interruptible(py, options.threads, &stop, || match options.by_sums {
-        true => Fitted::by_sums(&options, &problem),
-        false => Fitted::by_rounds(&options, &plan, &mut *simulation, &stop),
+    let found = interruptible(py, options.threads, &stop, || match &mut simulation {
+        None => Fitted::by_sums(&options, &problem),
+        Some(simulation) => Fitted::by_rounds(&options, &plan, &mut **simulation, &stop),
     })?
     .map_err(PyRuntimeError::new_err)?;
     let leaks = options.leaks.iter().map(|what| leak(what).map(String::from));
@@ -235,7 +240,7 @@ pub fn fit<'py>(
     result.set_item("sensitivity", sensitivities(&plan))?;
     result.set_item(
         "statement",
-        PyStatement::of_run(&plan, &*simulation, options.seed.is_some(), reasons),
+        PyStatement::of_run(&plan, simulation.as_deref(), options.seed.is_some(), reasons),
     )?;
     result.set_item("samples", parts.iter().map(Vec::len).collect::<Vec<_>>())?;
     Ok(result)

@@ -74,11 +74,11 @@ impl PyStatement {
     /// About all agents, however the run ended.
     pub fn of_run(
         plan: &Plan,
-        simulation: &dyn Simulation,
+        simulation: Option<&dyn Simulation>,
         seeded: bool,
         reasons: Reasons,
     ) -> Self {
-        let of = |k: usize| {
+        let of = |(simulation, k): (&dyn Simulation, usize)| {
             plan.statement(
                 k,
                 Circumstances {
@@ -91,7 +91,10 @@ impl PyStatement {
                 },
             )
         };
-        let each: Vec<Library> = (0..simulation.len()).map(of).collect();
+        // Sums without a budget ask nobody's ledger.
+        let agents = simulation.map_or(0, |simulation| simulation.len());
+        let each = (0..agents).filter_map(|k| Some((simulation?, k)));
+        let each: Vec<Library> = each.map(of).collect();
         let claimed = plan.claimed().claim();
         let Reasons { void, rests_on } = match claimed {
             Claim::None => Reasons::default(),
@@ -100,7 +103,9 @@ impl PyStatement {
             }
             Claim::Exact => reasons,
         };
-        let said = Library::together(&each).with(void.clone(), rests_on.clone());
+        // Sums that nothing hides are flooded without agents that release anything.
+        let said = if each.is_empty() { Library::none() } else { Library::together(&each) };
+        let said = said.with(void.clone(), rests_on.clone());
         let names = plan.graph().names().iter().cloned();
         Self {
             mechanism: plan.spec().mechanism.name(),

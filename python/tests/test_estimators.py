@@ -133,7 +133,7 @@ def test_without_a_budget_nothing_is_promised_and_nothing_is_warned(cancer):
     X, y = cancer
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model = dzoa.LogisticRegression(max_iter=5).fit(X, y)
+        model = dzoa.LogisticRegression().fit(X, y)
     assert model.privacy_.claim == "none" and str(model.privacy_).startswith("NONE")
     assert model.privacy_.epsilon is None
 
@@ -293,7 +293,7 @@ def test_labels_say_who_holds_which_row(cancer):
         (dict(agents=[1, 2]), "agents: has shape (2,) for 569 rows"),
         (dict(agents=1000), "leave agent"),
         (dict(penalty="l3"), "penalty must be 'l1' or 'l2', not 'l3'"),
-        (dict(algorithm="sgd"), "algorithm must be 'admm' or 'd-zoa', not 'sgd'"),
+        (dict(algorithm="sgd"), "algorithm must be 'auto', 'admm' or 'd-zoa', not 'sgd'"),
         (dict(classes=(0, 0)), "classes must be two different labels, not (0, 0)"),
         (dict(classes=(0, 1, 2)), "classes must be two different labels, not (0, 1, 2)"),
         (dict(classes="01"), "classes must be two different labels, not '01'"),

@@ -158,8 +158,10 @@ impl OutputQuery<'_> {
         let total = problem.weight(k);
         let reach = radius + 0.5 * c1 * total / quadratic;
         let least = match problem.loss.smoothness() {
-            // Rows longer than 1 count as that much steeper.
-            Some(_) => least_smooth_distance(c3(problem, k)?, total, quadratic, reach),
+            Some(_) => {
+                let far = reach * problem.norm_bound(k).unwrap_or(1.0).max(1.0);
+                least_smooth_distance(c3(problem, k)?, total, quadratic, far)
+            }
             None => least_distance(c1, SampleWeights { sample, total }, quadratic, reach),
         };
         // Of very many rows one moves the minimiser by less than can be told from rounding. The
