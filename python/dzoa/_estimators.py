@@ -10,7 +10,6 @@ reads the rows as well: what such a step learns is not covered. Public ``bounds`
 
 from __future__ import annotations
 
-import math
 import numbers
 import warnings
 from typing import Any
@@ -61,7 +60,11 @@ class _DistributedLinearModel(BaseEstimator):
         if self.fit_intercept:
             scaled = np.column_stack([scaled, np.ones(rows)])
         row_norm = self._row_norm(scaled, columns, private)
+<<<<<<< HEAD
         by_sums = self._by_sums(private, scaled.shape[1])
+=======
+        cut = private or self.row_norm is not None
+>>>>>>> onramp
         target_middle, target_scale = target
         regularizer, eta = self._penalty(rows, len(parts), target_scale, row_norm)
         options = {
@@ -71,9 +74,14 @@ class _DistributedLinearModel(BaseEstimator):
             "l1_ratio": 0.5,
             "eta": eta,
             "intercept": bool(self.fit_intercept),
+<<<<<<< HEAD
             "unit_ball": private or self.row_norm is not None,
             "algorithm": "admm" if self.algorithm == "auto" and self.rho is not None else self.algorithm,
             "by_sums": by_sums,
+=======
+            "row_norm": row_norm if cut else None,
+            "algorithm": self._algorithm(),
+>>>>>>> onramp
             "rho": _check.optional_number("rho", self.rho),
             "rounds": _check.optional_count("max_iter", self.max_iter),
             "inner_steps": _check.optional_count("inner_steps", self.inner_steps),
@@ -88,7 +96,8 @@ class _DistributedLinearModel(BaseEstimator):
         }
         network = _network.describe(self.graph, names, len(parts))
         found = _core.fit(
-            np.ascontiguousarray(scaled / row_norm),
+            # Where longer rows are cut, that is done together with the division.
+            np.ascontiguousarray(scaled if cut else scaled / row_norm),
             np.ascontiguousarray((y - target_middle) / target_scale),
             parts,
             network,
@@ -168,12 +177,11 @@ class _DistributedLinearModel(BaseEstimator):
         return 0.5 * (low + high), np.where(half > 0, half, 1.0)
 
     def _row_norm(self, scaled: np.ndarray, columns: int, private: bool) -> float:
-        """What rows are divided by; under a budget longer ones are then cut to length 1."""
+        """What rows are divided by; under a budget features longer than that are cut, and the constant never is."""
         if self.row_norm is not None:
             return _check.number("row_norm", self.row_norm)
         if private:
-            # The length of a row whose entries are uniform between the bounds, and its constant.
-            return math.sqrt(columns / 3.0 + (1.0 if self.fit_intercept else 0.0))
+            return _core.typical_row_norm(columns, bool(self.fit_intercept))
         return max(float(np.sqrt((scaled**2).sum(axis=1)).max()), 1e-12)
 
     def __sklearn_tags__(self) -> Any:
@@ -358,7 +366,8 @@ _PARAMETERS = """
     bounds : number, one per column, or tuple (low, high)
         Public. Without them they are taken from the data, which under a budget voids the guarantee, with a warning.
     row_norm : float, optional
-        Scaled rows are divided by it and, under a budget, cut to length 1. Public; by default sqrt(columns/3 + 1).
+        Scaled rows are divided by it and, under a budget, features longer than it are cut; the constant never is.
+        Public; by default sqrt(columns/3 + 1).
     fit_intercept : bool, default True
     algorithm : {"auto", "admm", "d-zoa"}
         "admm": exact inner solver, neighbours exchange models. "d-zoa": the paper's loop on function values

@@ -38,7 +38,8 @@ pub struct FitOptions {
     l1_ratio: f64,
     eta: f64,
     intercept: bool,
-    unit_ball: bool,
+    /// Public: rows are divided by it, and longer features cut. Absent where nothing bounds them.
+    row_norm: Option<f64>,
     algorithm: String,
     by_sums: bool,
     rho: Option<f64>,
@@ -189,8 +190,8 @@ pub fn fit<'py>(
     let (run_streams, root) = streams(options.seed)?;
     let graph = network.graph(&root)?;
     let mut rows = Rows::dense(x.shape()[1], x.as_slice()?.to_vec()).map_err(wrong)?;
-    if options.unit_ball {
-        rows = rows.into_unit_ball();
+    if let Some(row_norm) = options.row_norm {
+        (rows, _) = rows.over_row_norm(row_norm, options.intercept);
     }
     let samples = Samples::new(rows, y.as_slice()?.to_vec()).map_err(wrong)?;
     if let Some(row) = parts.iter().flatten().find(|row| **row >= samples.count()) {
@@ -277,4 +278,11 @@ pub fn partition(
     partition.split(&targets, agents, &mut rng).map_err(|error| {
         PyValueError::new_err(format!("agents: {error}; hint: ask for fewer agents"))
     })
+}
+
+/// What rows with so many columns, scaled to [-1, 1], are divided by: the rule of
+/// `schema.row_norm = "auto"`.
+#[pyfunction]
+pub fn typical_row_norm(columns: usize, intercept: bool) -> f64 {
+    dzoa::problem::data::typical_row_norm(columns, 0, intercept)
 }

@@ -268,7 +268,10 @@ impl Minimized {
         result.set_item("sensitivity", sensitivities(&plan))?;
         let note = value.and(reasons.void.first()).map(|_| Statement::UNPROTECTED_VALUE);
         result.set_item("fun_note", note)?;
-        result.set_item("statement", PyStatement::of_run(&plan, Some(&*simulation), seeded, reasons))?;
+        result.set_item(
+            "statement",
+            PyStatement::of_run(&plan, Some(&*simulation), seeded, reasons),
+        )?;
         result.set_item("trace", trace(py, &records)?)?;
         Ok(result)
     }

@@ -396,6 +396,7 @@ mechanism = "{mechanism}"
 {budget}[run]
 seed = 42
 [schema]
+row_norm = 1.0
 columns = [{columns}]
 target = {target}
 """

@@ -319,7 +319,7 @@ fn four_messy_files_become_a_config_that_runs() {
     }
     let draft = std::fs::read_to_string(dir.path().join("run.toml")).unwrap();
     for expected in [
-        "delimiter = \";\", decimal = \",\", recode = { \"0\" = \"No\", \"1\" = \"Yes\" }",
+        "file = \"south.csv\", delimiter = \";\", decimal = \",\", recode = { \"0\" = \"No\", \"1\" = \"Yes\" }",
         "recode = { \"FALSE\" = \"No\", \"TRUE\" = \"Yes\" }",
         "{ name = \"id\", kind = \"id\" },",
         "CONFIRM",

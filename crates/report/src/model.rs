@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// The format of models.
-pub const MODEL_FORMAT: u64 = 2;
+pub const MODEL_FORMAT: u64 = 1;
 
 /// The whole file.
 #[derive(Debug, Serialize, Deserialize)]
@@ -45,10 +45,9 @@ pub struct Model {
 fn check_format(text: &str, shown: &str) -> Result<()> {
     let Ok(json) = serde_json::from_str::<serde_json::Value>(text) else { return Ok(()) };
     match json.get("model") {
-        Some(format) if matches!(format.as_u64(), Some(1 | MODEL_FORMAT)) => Ok(()),
+        Some(format) if format.as_u64() == Some(MODEL_FORMAT) => Ok(()),
         Some(format) => Err(Error::input(format!(
-            "{shown}: is a model of format {format}, and this version reads format {MODEL_FORMAT} \
-             and earlier ones"
+            "{shown}: is a model of format {format}, and this version reads format {MODEL_FORMAT}"
         ))
         .hint("it was written by a newer version: update the program")),
         None if json.get("coefficients").is_some() => Err(Error::input(format!(
@@ -109,10 +108,11 @@ impl Model {
         Ok(model)
     }
 
-    /// In format 1 rows were divided by their own length where the schema said nothing.
+    /// A schema in a model says what rows are divided by. One that does not is of version 0.3.0 or
+    /// older, where that was their own length.
     fn in_todays_words(mut self) -> Self {
-        if self.model == 1
-            && let Some(serde_json::Value::Object(schema)) = &mut self.schema
+        if let Some(serde_json::Value::Object(schema)) = &mut self.schema
+            && !schema.contains_key("row_norm")
         {
             schema.entry("rows_to_unit_ball").or_insert(true.into());
         }
@@ -250,6 +250,27 @@ mod tests {
     }
 
     #[test]
+    fn a_model_of_an_earlier_version_divides_rows_by_their_own_length() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("model.json");
+        let schema = |more: &str| {
+            let text = format!(
+                r#"{{"model": 1, "sharing": "", "name": "", "loss": "logistic",
+                    "intercept": false, "coefficients": [{{"name": "a", "value": 1.0}}],
+                    "schema": {{{more} "columns": [{{"name": "a", "kind": "numeric", "bound": 2}}],
+                    "target": {{"name": "y"}}}}, "privacy": ""}}"#
+            );
+            std::fs::write(&path, text).unwrap();
+            Model::read(&path).unwrap().schema(&path).unwrap()
+        };
+        let old = schema("");
+        assert!(old.rows_in_unit_ball() && old.row_norm(false).is_none());
+        assert!(!schema("\"rows_to_unit_ball\": false,").rows_in_unit_ball());
+        let new = schema("\"row_norm\": 3.0,");
+        assert_eq!((new.rows_in_unit_ball(), new.row_norm(true)), (false, Some(3.0)));
+    }
+
+    #[test]
     fn a_loss_that_nobody_knows_is_refused_by_name() {
         let summary = Summary { loss: "cubic".into(), ..Summary::default() };
         let error = Model::new(&summary).loss(Path::new("m.json"), &losses()).unwrap_err();
@@ -259,14 +280,12 @@ mod tests {
     #[test]
     fn a_model_of_another_format_is_refused_by_name() {
         for (text, expected) in [
-            (r#"{"model": 3}"#, "is a model of format 3"),
+            (r#"{"model": 2}"#, "is a model of format 2"),
             (r#"{"coefficients": []}"#, "is a model without a format"),
         ] {
             let error = check_format(text, "m.json").unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
         }
-        for format in [1, MODEL_FORMAT] {
-            assert!(check_format(&format!("{{\"model\": {format}}}"), "m.json").is_ok());
-        }
+        assert!(check_format(r#"{"model": 1}"#, "m.json").is_ok());
     }
 }

@@ -16,8 +16,8 @@ pub struct OwnUnits {
     pub row_norm: Option<f64>,
     /// Whether every row is divided by its own length: coefficients then hold for short rows only.
     pub rows_to_unit_ball: bool,
-    /// Python, but for `x`, the row; `between(v, low, high)`, v clipped to its range, and its middle
-    /// where v is missing; and `missing(v)`, 1 where v is missing and 0 elsewhere.
+    /// Python, but for `x`, the row; `between(v, low, high)`, v clipped to its range, and the middle
+    /// of that where v is missing; and `missing(v)`, 1 where v is missing and 0 elsewhere.
     pub formula: String,
 }
 
@@ -87,12 +87,17 @@ impl OwnUnits {
 
 /// A number as people write it: four digits, and an exponent only where it is far from 1.
 pub fn readable(value: f64) -> String {
+    readable_to(value, 4)
+}
+
+/// A number as people write it, with so many digits.
+pub fn readable_to(value: f64, digits: usize) -> String {
     match value.abs() {
         0.0 => "0".into(),
-        size if !(1e-4..1e6).contains(&size) => format!("{value:.3e}"),
+        size if !(1e-4..1e6).contains(&size) => format!("{value:.*e}", digits.saturating_sub(1)),
         size => {
-            let digits = (3 - size.log10().floor() as i32).clamp(0, 7);
-            format!("{value:.*}", digits as usize)
+            let places = digits as i32 - 1 - size.log10().floor() as i32;
+            format!("{value:.*}", places.max(0) as usize)
         }
     }
 }
@@ -191,5 +196,6 @@ mod tests {
         ] {
             assert_eq!(readable(value), expected);
         }
+        assert_eq!(readable_to(1.612_345_6, 6), "1.61235");
     }
 }

@@ -13,7 +13,8 @@ pub fn stable_step(curvature: f64, features: usize, inner: &ZerothOrder) -> f64 
 }
 
 /// A bound on the curvature of agent k's data term, from the rows' public bound (1 where there is
-/// none) and without querying them. One agent's few rows may have their kinks together, smoothed over the width u1.
+/// none) and without querying them. One agent's few rows may have their kinks together, smoothed
+/// over the width u1.
 pub(super) fn bounded_curvature(problem: &Problem, k: usize, inner: &ZerothOrder) -> f64 {
     weight(problem, k) * problem.loss.smoothed_curvature(inner.smoothing)
 }

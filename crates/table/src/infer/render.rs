@@ -57,9 +57,8 @@ impl Seen {
                     false => "",
                 };
                 let seen = format!("seen: {} to {}", self.lowest, self.highest);
-                format!(
-                    "{{ {name}kind = \"numeric\", bound = {bound:?} }}   # for regression{few}; {seen}"
-                )
+                let draft = format!("{{ {name}kind = \"numeric\", bound = {bound:?} }}");
+                format!("{draft}   # for regression{few}; {seen}")
             }
             Classes { positive, negative } if negative.is_empty() => format!(
                 "{{ {name}positive = {{ equals = {} }} }}   # only this label was seen: name the \

@@ -91,10 +91,9 @@ impl Draft {
 impl Site {
     /// The site's entry in `data.agents`.
     fn entry(&self, name: &str, recode: &Recode, dir: &Path) -> String {
-        let file = match self.path.strip_prefix(dir) {
-            Ok(below) => below.to_path_buf(),
-            Err(_) => std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone()),
-        };
+        let whole = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.into());
+        let file = whole(&self.path);
+        let file = file.strip_prefix(whole(dir)).unwrap_or(&file);
         let mut keys = vec![
             format!("name = {}", quoted(name)),
             format!("file = {}", quoted(&file.display().to_string())),

@@ -55,7 +55,8 @@ impl Loaded {
     /// another way looks like this.
     pub fn one_class(&self, schema: &Schema) -> Option<String> {
         let (only, rows) = match self.classes? {
-            [0, 0] => return None,
+            // One row is of one class whatever it is.
+            [0 | 1, 0] | [0, 1] => return None,
             [rows, 0] => (0, rows),
             [0, rows] => (1, rows),
             _ => return None,

@@ -3,22 +3,25 @@
 //! A schema is the same for all agents and nothing in it is taken from data at run time, so bounds
 //! and levels cost no privacy.
 
+mod column;
 mod feature;
 mod missing;
+mod row_scale;
 mod target;
 mod values;
 
+pub use column::{Column, Kind};
 pub use feature::Feature;
 pub use target::{Coding, TargetColumn};
-pub use values::{ColumnRange, Fault, Levels, number};
+pub use values::{ColumnRange, Fault, number};
 
 use crate::encoding::Encoding;
 use crate::error::{Error, Result, shown};
-use crate::reader::{Section, TomlNode, TomlPlace, Value, suggestion};
+use crate::reader::{Section, TomlNode, TomlPlace};
 use dzoa::problem::data::typical_row_norm;
 use missing::{OnMissing, indicator};
+use row_scale::RowScale;
 use std::collections::HashSet;
-use values::texts;
 
 /// Every key of `[schema]`.
 const KEYS: [&str; 13] = [
@@ -60,52 +63,6 @@ pub struct Schema {
     pub(crate) target: TargetColumn,
 }
 
-/// How long rows may be.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum RowScale {
-    /// All are divided by a public number, which a rule chooses.
-    Auto,
-    /// All are divided by this number.
-    Norm(f64),
-    /// Every row is divided by its own length, as the paper does it.
-    UnitBall,
-    /// As the columns come.
-    AsTheyAre,
-}
-
-impl RowScale {
-    fn read(section: &Section<'_>) -> Result<Self> {
-        let unit_ball: Option<bool> = section.optional("rows_to_unit_ball")?;
-        let norm = match section.node("row_norm") {
-            None => None,
-            Some(TomlNode { value: Value::String(word), .. }) if word == "auto" => Some(Self::Auto),
-            Some(TomlNode { value: Value::String(_), .. }) => {
-                return Err(section
-                    .error("row_norm", "must be a number above 0, or \"auto\"")
-                    .hint("\"auto\" chooses by a public rule from the columns"));
-            }
-            Some(_) => section
-                .number(
-                    "row_norm",
-                    |norm| (1e-6..=1e6).contains(&norm),
-                    "a number from 1e-6 to 1e6, or \"auto\"",
-                )?
-                .map(Self::Norm),
-        };
-        match (unit_ball, norm) {
-            (Some(_), Some(_)) => {
-                Err(section.error("row_norm", "and `rows_to_unit_ball` exclude each other").hint(
-                    "row_norm divides all rows by one number, rows_to_unit_ball each by its own",
-                ))
-            }
-            (Some(true), None) => Ok(Self::UnitBall),
-            (Some(false), None) => Ok(Self::AsTheyAre),
-            (None, Some(norm)) => Ok(norm),
-            (None, None) => Ok(Self::Auto),
-        }
-    }
-}
-
 /// How a text file is cut into fields.
 #[derive(Clone, Debug, Default)]
 pub struct TextFormat {
@@ -132,34 +89,6 @@ pub struct Libsvm {
     pub range: ColumnRange,
 }
 
-/// One column of a file.
-#[derive(Clone, Debug)]
-pub struct Column {
-    /// As in the header.
-    pub name: String,
-    /// What becomes of it.
-    pub kind: Kind,
-    /// The level that has no feature: all others are compared with it.
-    reference: Option<usize>,
-    /// Whether its last feature is the 0/1 column `NAME:missing`.
-    has_indicator: bool,
-}
-
-/// What becomes of a column.
-#[derive(Clone, Debug)]
-pub enum Kind {
-    /// One feature within [-1, 1].
-    Numeric(ColumnRange),
-    /// One 0/1 feature per level.
-    Categorical(Levels),
-    /// Nothing.
-    Ignore,
-    /// Nothing, but predictions carry it along.
-    Id,
-    /// It marks the place of the target in a file without a header.
-    TargetColumn,
-}
-
 impl Schema {
     /// Reads the table `[schema]`.
     pub fn read(section: &Section<'_>) -> Result<Self> {
@@ -167,10 +96,15 @@ impl Schema {
             return Err(Error::input("the config has no [schema], which files need")
                 .hint("`dzoa schema infer FILE` drafts one"));
         }
-        let json = KEYS
+        let mut json: serde_json::Map<_, _> = KEYS
             .iter()
             .filter_map(|&key| Some((key.to_string(), section.node(key)?.to_json())))
             .collect();
+        let row_scale = RowScale::read(section)?;
+        if row_scale == RowScale::Auto {
+            // Said in every model, so that one that says nothing is an older one.
+            json.insert("row_norm".into(), "auto".into());
+        }
         let text = TextFormat::read(section)?;
         let mut missing: Vec<String> = section.or("missing", Vec::new())?;
         if text.trim {
@@ -181,8 +115,8 @@ impl Schema {
         let columns = read_columns(section, on_missing)?;
         let libsvm = read_libsvm(section, columns.is_empty())?;
         let schema = Self {
-            json,
-            row_scale: RowScale::read(section)?,
+            json: json.into(),
+            row_scale,
             missing,
             on_missing,
             text,
@@ -387,123 +321,6 @@ impl TextFormat {
     }
 }
 
-impl Column {
-    fn read(section: &Section<'_>, on_missing: OnMissing) -> Result<Self> {
-        let name: String = section.required("name")?;
-        let kind = section.choice("kind", &["numeric", "categorical", "ignore", "id", "target"])?;
-        let kind = match kind {
-            Some("numeric") => Kind::Numeric(ColumnRange::read(section)?),
-            Some("categorical") => {
-                let texts = texts(section, "levels")?.ok_or_else(|| {
-                    section
-                        .error("levels", "is missing")
-                        .hint(format!("list all values that {} can take", shown(&name)))
-                })?;
-                Kind::Categorical(Levels::new(texts).map_err(|twice| {
-                    section.error("levels", &format!("holds {} twice", shown(&twice)))
-                })?)
-            }
-            Some("ignore") => Kind::Ignore,
-            Some("id") => Kind::Id,
-            Some(_) => Kind::TargetColumn,
-            None => {
-                return Err(section.error("kind", "is missing").hint(format!(
-                    "say what {} is: \"numeric\", \"categorical\", \"ignore\" or \"id\"",
-                    shown(&name)
-                )));
-            }
-        };
-        let reference = read_reference(section, &kind)?;
-        let has_indicator = match kind {
-            Kind::Numeric(_) | Kind::Categorical(_) => on_missing.has_indicator(section)?,
-            Kind::Ignore | Kind::Id | Kind::TargetColumn => false,
-        };
-        section.finish()?;
-        Ok(Self { name, kind, reference, has_indicator })
-    }
-
-    /// The levels that have a feature.
-    pub fn levels(&self) -> impl Iterator<Item = &str> {
-        let texts = match &self.kind {
-            Kind::Categorical(levels) => levels.texts(),
-            _ => &[],
-        };
-        let others = texts.iter().enumerate().filter(|(at, _)| Some(*at) != self.reference);
-        others.map(|(_, level)| level.as_str())
-    }
-
-    /// Features that the column becomes.
-    pub fn width(&self) -> usize {
-        let values = match &self.kind {
-            Kind::Numeric(_) => 1,
-            Kind::Categorical(levels) => {
-                levels.texts().len() - usize::from(self.reference.is_some())
-            }
-            Kind::Ignore | Kind::Id | Kind::TargetColumn => 0,
-        };
-        values + usize::from(self.has_indicator)
-    }
-
-    /// Adds the non-zero features of a missing value, the first feature being number `at`. The
-    /// middle of a range is 0 and no level is 1, so that only the indicator is left.
-    pub fn encode_missing(&self, at: usize, entries: &mut Vec<(usize, f64)>) {
-        if self.has_indicator {
-            entries.push((at + self.width() - 1, 1.0));
-        }
-    }
-
-    /// Adds the non-zero features of one value, the first of them being number `at`. Returns
-    /// whether the value was clipped.
-    pub fn encode(
-        &self,
-        text: &str,
-        at: usize,
-        entries: &mut Vec<(usize, f64)>,
-    ) -> std::result::Result<bool, Fault> {
-        match &self.kind {
-            Kind::Numeric(range) => {
-                let (value, clipped) = range.apply(number(text)?);
-                if value != 0.0 {
-                    entries.push((at, value));
-                }
-                Ok(clipped)
-            }
-            Kind::Categorical(levels) => {
-                let level = levels.position(text).ok_or_else(|| levels.unknown(text, "level"))?;
-                let before = self.reference.is_some_and(|reference| reference < level);
-                if self.reference != Some(level) {
-                    entries.push((at + level - usize::from(before), 1.0));
-                }
-                Ok(false)
-            }
-            Kind::Ignore | Kind::Id | Kind::TargetColumn => Ok(false),
-        }
-    }
-}
-
-/// The place of `reference_level` among the levels.
-fn read_reference(section: &Section<'_>, kind: &Kind) -> Result<Option<usize>> {
-    let Kind::Categorical(levels) = kind else { return Ok(None) };
-    let Some(given) = texts(section, "reference_level")? else { return Ok(None) };
-    let known: Vec<&str> = levels.texts().iter().map(String::as_str).collect();
-    let reference = match given.as_slice() {
-        [level] => levels.position(level),
-        _ => None,
-    };
-    match reference {
-        Some(_) if known.len() < 2 => Err(section
-            .error("reference_level", "leaves no other level to compare")
-            .hint("a column of one level is constant: give it the kind \"ignore\"")),
-        Some(at) => Ok(Some(at)),
-        None => Err(section
-            .error(
-                "reference_level",
-                &format!("is not one of the levels, but {}", given.join(", ")),
-            )
-            .hint(suggestion(&given[0], &known))),
-    }
-}
-
 fn read_columns(section: &Section<'_>, on_missing: OnMissing) -> Result<Vec<Column>> {
     let nodes: Vec<TomlNode> = section.or("columns", Vec::new())?;
     let read = |(at, node)| {
@@ -537,6 +354,7 @@ fn read_libsvm(section: &Section<'_>, no_columns: bool) -> Result<Option<Libsvm>
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use super::values::Levels;
     use super::*;
 
     pub fn schema(text: &str) -> Result<Schema> {
