@@ -60,11 +60,8 @@ class _DistributedLinearModel(BaseEstimator):
         if self.fit_intercept:
             scaled = np.column_stack([scaled, np.ones(rows)])
         row_norm = self._row_norm(scaled, columns, private)
-<<<<<<< HEAD
         by_sums = self._by_sums(private, scaled.shape[1])
-=======
         cut = private or self.row_norm is not None
->>>>>>> onramp
         target_middle, target_scale = target
         regularizer, eta = self._penalty(rows, len(parts), target_scale, row_norm)
         options = {
@@ -74,14 +71,9 @@ class _DistributedLinearModel(BaseEstimator):
             "l1_ratio": 0.5,
             "eta": eta,
             "intercept": bool(self.fit_intercept),
-<<<<<<< HEAD
-            "unit_ball": private or self.row_norm is not None,
+            "row_norm": row_norm if cut else None,
             "algorithm": "admm" if self.algorithm == "auto" and self.rho is not None else self.algorithm,
             "by_sums": by_sums,
-=======
-            "row_norm": row_norm if cut else None,
-            "algorithm": self._algorithm(),
->>>>>>> onramp
             "rho": _check.optional_number("rho", self.rho),
             "rounds": _check.optional_count("max_iter", self.max_iter),
             "inner_steps": _check.optional_count("inner_steps", self.inner_steps),
