@@ -45,6 +45,7 @@ mechanism = "none"
 seed = 1
 threads = 1
 [schema]
+rows_to_unit_ball = true
 columns = [{schema}]
 target = {{ name = "y", positive = {{ equals = "1" }} }}
 """
@@ -97,6 +98,7 @@ def hundred_agents(program, folder):
 loss = "logistic"
 regularizer = "l1"
 eta = {ETA}
+intercept = false
 [data]
 file = "rows.csv"
 partition = "contiguous"
@@ -208,6 +210,7 @@ def breast_cancer(program, folder):
 loss = "logistic"
 regularizer = "l2"
 eta = {STRENGTH}
+intercept = false
 [data]
 file = "rows.csv"
 partition = "contiguous"

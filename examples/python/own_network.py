@@ -22,6 +22,7 @@ name = "clinics"
 loss = "logistic"
 regularizer = "l2"
 eta = 0.01
+intercept = false
 [network]
 agents = [
   { name = "a", address = "127.0.0.1:0" },
@@ -38,6 +39,7 @@ mechanism = "output"
 total_epsilon = 4.0
 delta = 1e-5
 [schema]
+rows_to_unit_ball = true
 columns = [
   { name = "dose", kind = "numeric", bound = 1.0 },
   { name = "age", kind = "numeric", bound = 1.0 },

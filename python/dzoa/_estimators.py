@@ -2,7 +2,7 @@
 
 All of them scale every column to [-1, 1] by public ``bounds`` (and, for regression, the target by
 ``target_bounds``), fit there, and give ``coef_`` and ``intercept_`` in the data's own units. Penalties act on the
-coefficients of the scaled columns, as after a ``MinMaxScaler``. Every agent counts alike, however many rows it has.
+coefficients of the scaled columns, as after a ``MinMaxScaler``. Every row counts alike, whichever agent holds it.
 
 ``privacy_`` speaks of one fit and of what it learns itself. A scaler, an imputer or a selector before it in a pipeline
 reads the rows as well: what such a step learns is not covered. Public ``bounds`` do the work of a scaler.
@@ -10,13 +10,13 @@ reads the rows as well: what such a step learns is not covered. Public ``bounds`
 
 from __future__ import annotations
 
-import math
 import numbers
 import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -25,6 +25,10 @@ from . import _check, _core, _network
 from ._statement import PrivacyStatement, statement
 
 __all__ = ["HuberRegressor", "Lasso", "LinearSVC", "LogisticRegression", "PrivacyLeakWarning"]
+
+
+#: Beyond so many columns second derivatives are too many to be flooded.
+_MOST_COLUMNS = 2000
 
 
 class PrivacyLeakWarning(UserWarning):
@@ -56,6 +60,8 @@ class _DistributedLinearModel(BaseEstimator):
         if self.fit_intercept:
             scaled = np.column_stack([scaled, np.ones(rows)])
         row_norm = self._row_norm(scaled, columns, private)
+        by_sums = self._by_sums(private, scaled.shape[1])
+        cut = private or self.row_norm is not None
         target_middle, target_scale = target
         regularizer, eta = self._penalty(rows, len(parts), target_scale, row_norm)
         options = {
@@ -65,8 +71,9 @@ class _DistributedLinearModel(BaseEstimator):
             "l1_ratio": 0.5,
             "eta": eta,
             "intercept": bool(self.fit_intercept),
-            "unit_ball": private or self.row_norm is not None,
-            "algorithm": self._algorithm(),
+            "row_norm": row_norm if cut else None,
+            "algorithm": "admm" if self.algorithm == "auto" and self.rho is not None else self.algorithm,
+            "by_sums": by_sums,
             "rho": _check.optional_number("rho", self.rho),
             "rounds": _check.optional_count("max_iter", self.max_iter),
             "inner_steps": _check.optional_count("inner_steps", self.inner_steps),
@@ -81,28 +88,45 @@ class _DistributedLinearModel(BaseEstimator):
         }
         network = _network.describe(self.graph, names, len(parts))
         found = _core.fit(
-            np.ascontiguousarray(scaled / row_norm),
+            # Where longer rows are cut, that is done together with the division.
+            np.ascontiguousarray(scaled if cut else scaled / row_norm),
             np.ascontiguousarray((y - target_middle) / target_scale),
             parts,
             network,
             options,
         )
-        weights = found["coefficients"] * (target_scale / row_norm)
+        weights = np.vstack([found["coefficients"], found["model"]]) * (target_scale / row_norm)
         slopes = weights[:, :columns] / half
-        constants = weights[:, columns] if self.fit_intercept else np.zeros(len(parts))
+        constants = weights[:, columns] if self.fit_intercept else np.zeros(len(weights))
         constants = constants + target_middle - slopes @ middle
         self.agents_ = found["names"]
-        self.agent_coef_ = slopes
-        self.agent_intercept_ = constants
+        self.agent_coef_, self._model_coef = slopes[:-1], slopes[-1]
+        self.agent_intercept_, self._model_intercept = constants[:-1], float(constants[-1])
         self.n_iter_ = found["rounds"]
         self.rho_ = found["rho"]
         self.bounds_ = (middle - half, middle + half)
         self.privacy_: PrivacyStatement = statement(found["statement"])
+        self._residuals(found, private)
 
-    def _algorithm(self) -> str:
-        if self.algorithm not in ("admm", "d-zoa"):
-            raise ValueError(f"algorithm must be 'admm' or 'd-zoa', not {self.algorithm!r}")
-        return self.algorithm
+    def _residuals(self, found: dict[str, Any], private: bool) -> None:
+        """How far from the end the rounds were; under a budget noise keeps them there, and nothing is warned."""
+        self.primal_residual_, self.dual_residual_ = found["residuals"] or (0.0, 0.0)
+        if found["converged"] or private:
+            return
+        rest = (
+            f"the agents still differ by {self.primal_residual_:.1e} (primal residual) and pull by "
+            f"{self.dual_residual_:.1e} (dual residual); hint: raise max_iter, try another rho, or take "
+            "algorithm='auto', which finds the optimum"
+            if found["residuals"]
+            else "the last step was still long; hint: raise max_iter"
+        )
+        warnings.warn(f"not converged after {self.n_iter_} rounds: {rest}", ConvergenceWarning, stacklevel=4)
+
+    def _by_sums(self, private: bool, columns: int) -> bool:
+        """Whether agents flood sums of derivatives: nothing hides those, so never under a budget."""
+        if self.algorithm not in ("auto", "admm", "d-zoa"):
+            raise ValueError(f"algorithm must be 'auto', 'admm' or 'd-zoa', not {self.algorithm!r}")
+        return self.algorithm == "auto" and not private and self.rho is None and columns <= _MOST_COLUMNS
 
     def _parts(self, agents: Any, y: np.ndarray, seed: int | None) -> tuple[list[str], list[list[int]]]:
         """Names and row numbers of the agents."""
@@ -145,12 +169,11 @@ class _DistributedLinearModel(BaseEstimator):
         return 0.5 * (low + high), np.where(half > 0, half, 1.0)
 
     def _row_norm(self, scaled: np.ndarray, columns: int, private: bool) -> float:
-        """What rows are divided by; under a budget longer ones are then cut to length 1."""
+        """What rows are divided by; under a budget features longer than that are cut, and the constant never is."""
         if self.row_norm is not None:
             return _check.number("row_norm", self.row_norm)
         if private:
-            # The length of a row whose entries are uniform between the bounds, and its constant.
-            return math.sqrt(columns / 3.0 + (1.0 if self.fit_intercept else 0.0))
+            return _core.typical_row_norm(columns, bool(self.fit_intercept))
         return max(float(np.sqrt((scaled**2).sum(axis=1)).max()), 1e-12)
 
     def __sklearn_tags__(self) -> Any:
@@ -210,8 +233,7 @@ class _Regressor(RegressorMixin, _DistributedLinearModel):
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         leaks: list[str] = []
         self._fit(X, np.asarray(y, dtype=float), self._target(y, leaks), agents, leaks)
-        self.coef_ = self.agent_coef_.mean(axis=0)
-        self.intercept_ = float(self.agent_intercept_.mean())
+        self.coef_, self.intercept_ = self._model_coef, self._model_intercept
         return self
 
     def _target(self, y: np.ndarray, leaks: list[str]) -> tuple[float, float]:
@@ -254,8 +276,7 @@ class _Classifier(ClassifierMixin, _DistributedLinearModel):
         leaks: list[str] = []
         self.classes_, positive = self._known(y) if self.classes is not None else self._found(y, leaks)
         self._fit(X, np.where(positive, 1.0, -1.0), (0.0, 1.0), agents, leaks)
-        self.coef_ = self.agent_coef_.mean(axis=0, keepdims=True)
-        self.intercept_ = np.array([self.agent_intercept_.mean()])
+        self.coef_, self.intercept_ = self._model_coef[np.newaxis], np.array([self._model_intercept])
         return self
 
     def _known(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -337,11 +358,16 @@ _PARAMETERS = """
     bounds : number, one per column, or tuple (low, high)
         Public. Without them they are taken from the data, which under a budget voids the guarantee, with a warning.
     row_norm : float, optional
-        Scaled rows are divided by it and, under a budget, cut to length 1. Public; by default sqrt(columns/3 + 1).
+        Scaled rows are divided by it and, under a budget, features longer than it are cut; the constant never is.
+        Public; by default sqrt(columns/3 + 1).
     fit_intercept : bool, default True
-    algorithm : {"admm", "d-zoa"}
-        Exact inner solver, or the paper's loop on function values (``inner_steps``, ``directions``).
+    algorithm : {"auto", "admm", "d-zoa"}
+        "admm": exact inner solver, neighbours exchange models. "d-zoa": the paper's loop on function values
+        (``inner_steps``, ``directions``). "auto": without a budget and without ``rho``, agents flood sums of first and
+        second derivatives over the graph, which ends at the optimum of all rows after a few rounds; otherwise "admm".
     rho, max_iter, tol : outer loop; by default public rules.
+        Without a budget, rounds that end before their residuals do (``primal_residual_``, ``dual_residual_``) raise a
+        ``ConvergenceWarning``.
     rows_per_person : int, default 1
         The guarantee is for persons with at most so many rows in one agent's data.
     random_state : int, RandomState or None
@@ -386,7 +412,7 @@ class Lasso(_Regressor):
         target_bounds: Any = None,
         row_norm: float | None = None,
         fit_intercept: bool = True,
-        algorithm: str = "admm",
+        algorithm: str = "auto",
         rho: float | None = None,
         max_iter: int | None = None,
         inner_steps: int | None = None,
@@ -457,7 +483,7 @@ class HuberRegressor(_Regressor):
         target_bounds: Any = None,
         row_norm: float | None = None,
         fit_intercept: bool = True,
-        algorithm: str = "admm",
+        algorithm: str = "auto",
         rho: float | None = None,
         max_iter: int | None = None,
         inner_steps: int | None = None,
@@ -530,7 +556,7 @@ class LogisticRegression(_Classifier):
         classes: Any = None,
         row_norm: float | None = None,
         fit_intercept: bool = True,
-        algorithm: str = "admm",
+        algorithm: str = "auto",
         rho: float | None = None,
         max_iter: int | None = None,
         inner_steps: int | None = None,
@@ -604,7 +630,7 @@ class LinearSVC(_Classifier):
         classes: Any = None,
         row_norm: float | None = None,
         fit_intercept: bool = True,
-        algorithm: str = "admm",
+        algorithm: str = "auto",
         rho: float | None = None,
         max_iter: int | None = None,
         inner_steps: int | None = None,

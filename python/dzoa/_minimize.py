@@ -115,6 +115,17 @@ class Result:
         )
 
 
+def _colluders(mechanism: str, colluders: int | str) -> int | None:
+    """None stands for all others."""
+    if isinstance(colluders, str):
+        if colluders != "all":
+            raise ValueError(f'colluders must be "all" or a whole number, not {colluders!r}')
+        return None
+    if mechanism != "joint":
+        raise ValueError(f'colluders has no effect with mechanism="{mechanism}"; hint: mechanism="joint"')
+    return _check.count("colluders", colluders, low=0)
+
+
 def minimize(
     objectives: Sequence[Objective] | Mapping[str, Objective],
     graph: Any = "ring",
@@ -142,6 +153,7 @@ def minimize(
     total_epsilon: float | None = None,
     delta: float | None = None,
     clip: float | None = None,
+    colluders: int | str = "all",
     curvature: float = 1.0,
     c1: float = 1.0,
     samples: Sequence[int] | None = None,
@@ -166,8 +178,10 @@ def minimize(
         Number of variables.
     rho, rounds : outer loop. Without a ``rho`` the curvature of the objectives is measured around zero (17 values
         an agent), under ``scalar`` a public rule chooses both.
-    mechanism : {"none", "scalar", "intrinsic"}
-        ``scalar`` gives an exact guarantee from ``per_sample`` values (``total_epsilon``, ``delta``, ``clip``; a
+    mechanism : {"none", "joint", "scalar", "intrinsic"}
+        ``joint`` gives the most accurate exact guarantee from ``per_sample`` values: sums of clipped difference
+        quotients over all agents (``total_epsilon``, ``delta``, ``clip``, ``curvature``). It holds against all other
+        agents together, or with ``colluders=t`` against any t of them, with masks and less noise. ``scalar`` gives an exact guarantee from ``per_sample`` values (``total_epsilon``, ``delta``, ``clip``; a
         sample's value may depend on that sample only). ``intrinsic`` is the paper's, nominal, not a guarantee
         (``epsilon``, ``delta``, ``samples``, ``c1``).
     seed : int, optional
@@ -226,6 +240,7 @@ def minimize(
         "total_epsilon": _check.optional_number("total_epsilon", total_epsilon),
         "delta": _check.optional_number("delta", delta, high=1.0),
         "clip": _check.optional_number("clip", clip),
+        "colluders": _colluders(mechanism, colluders),
         "curvature": _check.number("curvature", curvature),
         "c1": _check.number("c1", c1),
         "samples": None if samples is None else [_check.count("samples", n) for n in samples],

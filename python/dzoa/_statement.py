@@ -26,6 +26,10 @@ class PrivacyStatement:
     adjacency: str = "replace-one"
     #: Why a claim is weaker than the mechanism's, and what it rests on.
     notes: tuple[str, ...] = ()
+    #: What a guarantee of joint sums rests on; None where it holds against all others together.
+    condition: str | None = None
+    #: Epsilon if 0, 1, ... others collude in truth, of joint sums.
+    epsilon_if_colluding: tuple[float, ...] = ()
     #: All of it in words.
     sentence: str = ""
 
@@ -42,5 +46,7 @@ def statement(said: _core.Statement) -> PrivacyStatement:
         said.delta,
         said.per_agent,
         notes=tuple(said.notes),
+        condition=said.condition,
+        epsilon_if_colluding=tuple(said.epsilon_if_colluding),
         sentence=said.sentence,
     )

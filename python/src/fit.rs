@@ -4,12 +4,16 @@ use crate::named::{named, regularizer};
 use crate::network::Network;
 use crate::run::{Listener, Stop, interruptible, streams};
 use crate::statement::{PyStatement, Reasons, sensitivities};
+use dzoa::newton::NewtonLimits;
 use dzoa::plan::{Algorithm, Data, Plan, Refused, RunSpec};
 use dzoa::prelude::*;
 use dzoa::privacy::{Budget, Statement};
 use dzoa::problem::loss::LOSSES;
 use dzoa::problem::partition::Partition;
+use dzoa::reference::by_sums;
 use dzoa::registry::Registry;
+use dzoa::run::evaluate::mean;
+use dzoa::run::{Residuals, Simulation};
 use dzoa::streams::Purpose;
 use dzoa::tuning::Setting;
 use numpy::{PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
@@ -18,6 +22,11 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::collections::HashMap;
 use std::sync::Arc;
+
+/// Sums that agents flood at most, where nobody says.
+const MOST_SUMS: usize = 500;
+/// The last step of a fit by sums moves no coefficient by more than this share of the largest.
+const LONGEST_LAST_STEP: f64 = 1e-9;
 
 /// What Python hands over; every value was checked there.
 #[derive(FromPyObject)]
@@ -29,8 +38,10 @@ pub struct FitOptions {
     l1_ratio: f64,
     eta: f64,
     intercept: bool,
-    unit_ball: bool,
+    /// Public: rows are divided by it, and longer features cut. Absent where nothing bounds them.
+    row_norm: Option<f64>,
     algorithm: String,
+    by_sums: bool,
     rho: Option<f64>,
     rounds: Option<u64>,
     inner_steps: Option<usize>,
@@ -55,8 +66,13 @@ impl FitOptions {
 /// What is asked for; everything that was not given is left to the library's rules.
 fn spec(options: &FitOptions, problem: &Problem) -> PyResult<RunSpec> {
     let wrong = |error: String| PyValueError::new_err(error);
-    let algorithm = Algorithm::named(&options.algorithm, &Setting::default())
-        .ok_or_else(|| wrong(format!("algorithm: unknown `{}`", options.algorithm)))?;
+    let algorithm = match options.algorithm.as_str() {
+        "auto" => None,
+        name => Some(
+            Algorithm::named(name, &Setting::default())
+                .ok_or_else(|| wrong(format!("algorithm: unknown `{name}`")))?,
+        ),
+    };
     let budget = options.total_epsilon.map(|epsilon| Budget { epsilon, delta: options.delta });
     let spec = RunSpec::for_budget(&*problem.loss, algorithm, budget, options.rows_per_person)
         .map_err(|error| wrong(error.to_string()))?;
@@ -67,6 +83,77 @@ fn spec(options: &FitOptions, problem: &Problem) -> PyResult<RunSpec> {
         directions: options.directions.into(),
         ..spec
     })
+}
+
+/// What a fit found.
+struct Fitted {
+    /// Per agent.
+    estimates: Vec<Vec<f64>>,
+    /// What the agents agree on.
+    model: Vec<f64>,
+    rounds: Option<u64>,
+    converged: bool,
+    /// Primal and dual, where releases were exchanged round by round.
+    residuals: Option<(f64, f64)>,
+}
+
+impl Fitted {
+    /// Agents that flood sums all know the same minimiser.
+    fn by_sums(options: &FitOptions, problem: &Problem) -> Result<Self, String> {
+        let most = options.rounds.map_or(MOST_SUMS, |rounds| rounds as usize);
+        let limits = NewtonLimits { sums: most, step: options.tol.min(LONGEST_LAST_STEP) };
+        let found = by_sums(problem, limits).ok_or("the sums led to no minimiser")?;
+        Ok(Self {
+            estimates: vec![found.b.clone(); problem.agents.len()],
+            model: found.b,
+            rounds: Some(found.sums as u64),
+            converged: found.converged,
+            residuals: None,
+        })
+    }
+
+    /// Agents that exchange releases until these stand still, or for all rounds.
+    fn by_rounds(
+        options: &FitOptions,
+        plan: &Plan,
+        simulation: &mut dyn Simulation,
+        stop: &Stop,
+    ) -> Result<Self, String> {
+        let (mut early, mut residuals) =
+            (plan.early_stop(options.tol), Residuals::new(plan.admm().rho));
+        let mut listener = Listener(stop.clone());
+        let mut observer: Vec<&mut dyn Observer> = vec![&mut listener, &mut residuals];
+        if let Some(early) = &mut early {
+            observer.push(early);
+        }
+        let status = simulation.run(&mut observer);
+        if !matches!(status, Status::Finished | Status::Stopped { .. }) {
+            return Err(status.to_string());
+        }
+        let estimates: Vec<Vec<f64>> =
+            (0..simulation.len()).map(|k| simulation.estimate(k)).collect();
+        let mut model = mean(&estimates);
+        let converged = matches!(status, Status::Stopped { .. });
+        if let (true, Some(problem)) = (converged, plan.data().problem()) {
+            // A mean of sparse vectors is not sparse. What the agents still disagree by is nothing,
+            // and the penalty's own prox makes a zero of it.
+            let penalty = problem.penalty(1.0);
+            if !penalty.regularizer.is_smooth() {
+                penalty.prox(&mut model, residuals.primal);
+            }
+        }
+        Ok(Self {
+            estimates,
+            model,
+            rounds: match simulation.agents().iter().map(Agent::rounds_done).min() {
+                // Joint sums have no agents of their own, and end with their plan.
+                None => Some(plan.rounds()),
+                done => done,
+            },
+            converged,
+            residuals: Some((residuals.primal, residuals.dual)),
+        })
+    }
 }
 
 /// Why a guarantee is void, for what the estimators had to take from private data.
@@ -103,8 +190,8 @@ pub fn fit<'py>(
     let (run_streams, root) = streams(options.seed)?;
     let graph = network.graph(&root)?;
     let mut rows = Rows::dense(x.shape()[1], x.as_slice()?.to_vec()).map_err(wrong)?;
-    if options.unit_ball {
-        rows = rows.into_unit_ball();
+    if let Some(row_norm) = options.row_norm {
+        (rows, _) = rows.over_row_norm(row_norm, options.intercept);
     }
     let samples = Samples::new(rows, y.as_slice()?.to_vec()).map_err(wrong)?;
     if let Some(row) = parts.iter().flatten().find(|row| **row >= samples.count()) {
@@ -114,27 +201,25 @@ pub fn fit<'py>(
         loss: options.loss()?,
         regularizer: regularizer(&options.regularizer, options.l1_ratio)?,
         eta: options.eta,
-        scale: Scale::Mean,
+        scale: Scale::Pooled,
         intercept: options.intercept,
         agents: parts.iter().map(|rows| Arc::new(samples.select(rows))).collect(),
     };
-    let plan = Plan::new(&spec(&options, &problem)?, &Data::Rows(problem), &graph)
+    let plan = Plan::new(&spec(&options, &problem)?, &Data::Rows(problem.clone()), &graph)
         .map_err(|error| refused(&options, &error))?;
-    let mut simulation =
-        plan.simulation(Vec::new(), &run_streams).map_err(|error| refused(&options, &error))?;
-    let stop = Stop::default();
-    let mut early = plan.early_stop(options.tol);
-    let status = interruptible(py, options.threads, &stop, || {
-        let mut listener = Listener(stop.clone());
-        let mut observer: Vec<&mut dyn Observer> = vec![&mut listener];
-        if let Some(early) = &mut early {
-            observer.push(early);
+    let mut simulation = match options.by_sums {
+        true => None,
+        false => {
+            let simulation = plan.simulation(Vec::new(), &run_streams);
+            Some(simulation.map_err(|error| refused(&options, &error))?)
         }
-        simulation.run(&mut observer)
-    })?;
-    if !matches!(status, Status::Finished | Status::Stopped { .. }) {
-        return Err(PyRuntimeError::new_err(status.to_string()));
-    }
+    };
+    let stop = Stop::default();
+    let found = interruptible(py, options.threads, &stop, || match &mut simulation {
+        None => Fitted::by_sums(&options, &problem),
+        Some(simulation) => Fitted::by_rounds(&options, &plan, &mut **simulation, &stop),
+    })?
+    .map_err(PyRuntimeError::new_err)?;
     let leaks = options.leaks.iter().map(|what| leak(what).map(String::from));
     let reasons = Reasons {
         void: leaks.collect::<PyResult<_>>()?,
@@ -144,19 +229,19 @@ pub fn fit<'py>(
             Statement::STEPS_BEFORE.into(),
         ],
     };
-    let fitted = simulation.agents();
-    let estimates: Vec<Vec<f64>> = fitted.iter().map(Agent::estimate).collect();
     let result = PyDict::new(py);
     result.set_item("names", graph.names())?;
     result.set_item("edges", graph.edges().collect::<Vec<_>>())?;
-    result.set_item("coefficients", PyArray2::from_vec2(py, &estimates)?)?;
-    result.set_item("rounds", fitted.iter().map(Agent::rounds_done).min())?;
-    result.set_item("converged", matches!(status, Status::Stopped { .. }))?;
+    result.set_item("coefficients", PyArray2::from_vec2(py, &found.estimates)?)?;
+    result.set_item("model", found.model)?;
+    result.set_item("rounds", found.rounds)?;
+    result.set_item("converged", found.converged)?;
+    result.set_item("residuals", found.residuals)?;
     result.set_item("rho", plan.admm().rho)?;
     result.set_item("sensitivity", sensitivities(&plan))?;
     result.set_item(
         "statement",
-        PyStatement::of_run(&plan, fitted, options.seed.is_some(), reasons),
+        PyStatement::of_run(&plan, simulation.as_deref(), options.seed.is_some(), reasons),
     )?;
     result.set_item("samples", parts.iter().map(Vec::len).collect::<Vec<_>>())?;
     Ok(result)
@@ -193,4 +278,11 @@ pub fn partition(
     partition.split(&targets, agents, &mut rng).map_err(|error| {
         PyValueError::new_err(format!("agents: {error}; hint: ask for fewer agents"))
     })
+}
+
+/// What rows with so many columns, scaled to [-1, 1], are divided by: the rule of
+/// `schema.row_norm = "auto"`.
+#[pyfunction]
+pub fn typical_row_norm(columns: usize, intercept: bool) -> f64 {
+    dzoa::problem::data::typical_row_norm(columns, 0, intercept)
 }

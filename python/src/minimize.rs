@@ -11,13 +11,14 @@ use dzoa::agent::Agent;
 use dzoa::network::Graph;
 use dzoa::plan::{
     Algorithm, Auto, Boxes, Data, DataKind, KeyError, Keys, Mechanism, MechanismEntry, PerAgent,
-    Plan, Refused, Reported, RunSpec,
+    Plan, Refused, Reported, RunSpec, Suited,
 };
 use dzoa::prelude::ZerothOrder;
-use dzoa::privacy::{Claim, Statement};
+use dzoa::privacy::{Claim, Colluders, Statement};
 use dzoa::problem::{BlackBox, Failure, Limits};
 use dzoa::run::evaluate::mean;
 use dzoa::run::{Observer, RoundView, Simulation, ValueRecord, ValueRecorder};
+use dzoa::tuning::Setting;
 use numpy::{PyArray1, PyArray2};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -51,6 +52,7 @@ pub struct MinimizeOptions {
     total_epsilon: Option<f64>,
     delta: Option<f64>,
     clip: Option<f64>,
+    colluders: Option<u32>,
     curvature: f64,
     c1: f64,
     samples: Option<Vec<usize>>,
@@ -76,6 +78,7 @@ impl MinimizeOptions {
                 )));
             }
         };
+        let mechanism = self.mechanism()?;
         Ok(RunSpec {
             rho: self.rho.into(),
             rounds: self.rounds.into(),
@@ -87,15 +90,23 @@ impl MinimizeOptions {
             step: self.step.map(PerAgent::All).into(),
             lipschitz: PerAgent::All(self.lipschitz),
             reported,
-            ..RunSpec::new(Algorithm::DZoa, self.mechanism()?)
+            ..RunSpec::new(self.algorithm(&mechanism)?, mechanism)
         })
+    }
+
+    /// Values under joint sums where the mechanism protects those, D-ZOA else.
+    fn algorithm(&self, mechanism: &Mechanism) -> PyResult<Algorithm> {
+        let kind = DataKind::Boxes { per_sample: self.per_sample, counted: self.samples.is_some() };
+        let name = mechanism.algorithm_for(Suited { kind, loss: None });
+        Algorithm::named(name, &Setting::default())
+            .ok_or_else(|| PyValueError::new_err(format!("algorithm: unknown `{name}`")))
     }
 
     fn mechanism(&self) -> PyResult<Mechanism> {
         let name = self.mechanism.as_str();
         let Some(entry) = MechanismEntry::named(name) else {
             return Err(PyValueError::new_err(format!(
-                "mechanism: unknown `{name}`; hint: none, scalar, intrinsic"
+                "mechanism: unknown `{name}`; hint: none, joint, scalar, intrinsic"
             )));
         };
         let kind = DataKind::Boxes { per_sample: self.per_sample, counted: self.samples.is_some() };
@@ -113,6 +124,7 @@ impl MinimizeOptions {
             delta: self.delta,
             total_epsilon: self.total_epsilon.filter(|_| reads("total_epsilon")),
             clip: self.clip.filter(|_| reads("clip")),
+            colluders: self.colluders.map(Colluders::AtMost),
             ..Keys::default()
         };
         Mechanism::from_keys(name, &keys).map_err(|error| {
@@ -182,7 +194,8 @@ pub fn minimize<'py>(
         let status = simulation.run(&mut observer);
         drop(observer);
         // The value of what is returned, also where the run ended early.
-        let estimates: Vec<Vec<f64>> = simulation.agents().iter().map(Agent::estimate).collect();
+        let estimates: Vec<Vec<f64>> =
+            (0..simulation.len()).map(|k| simulation.estimate(k)).collect();
         let recorded = every > 0;
         let value = recorded.then(|| recorder.objective(&mean(&estimates)).ok()).flatten();
         let records = recorder.records;
@@ -237,7 +250,9 @@ impl Minimized {
         result.set_item("fun", value)?;
         result.set_item("status", status.word())?;
         result.set_item("message", status.to_string())?;
-        result.set_item("rounds_done", agents.iter().map(Agent::rounds_done).min())?;
+        let done = agents.iter().map(Agent::rounds_done).min();
+        let recorded = records.last().map(|record| record.round);
+        result.set_item("rounds_done", done.or(recorded))?;
         result
             .set_item("evaluations", boxes.iter().map(|b| b.evaluations()).collect::<Vec<_>>())?;
         result.set_item("watched", boxes.iter().map(|b| b.watched()).collect::<Vec<_>>())?;
@@ -248,12 +263,15 @@ impl Minimized {
         let inner: Vec<ZerothOrder> =
             plan.agents().iter().filter_map(|agent| agent.inner).collect();
         result.set_item("steps", inner.iter().map(|i| i.alpha0_times_r).collect::<Vec<_>>())?;
-        result.set_item("inner_steps", inner[0].inner_steps)?;
-        result.set_item("directions", inner[0].directions)?;
+        result.set_item("inner_steps", inner.first().map(|inner| inner.inner_steps))?;
+        result.set_item("directions", inner.first().map(|inner| inner.directions))?;
         result.set_item("sensitivity", sensitivities(&plan))?;
         let note = value.and(reasons.void.first()).map(|_| Statement::UNPROTECTED_VALUE);
         result.set_item("fun_note", note)?;
-        result.set_item("statement", PyStatement::of_run(&plan, agents, seeded, reasons))?;
+        result.set_item(
+            "statement",
+            PyStatement::of_run(&plan, Some(&*simulation), seeded, reasons),
+        )?;
         result.set_item("trace", trace(py, &records)?)?;
         Ok(result)
     }

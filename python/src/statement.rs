@@ -1,8 +1,8 @@
 //! What may be said about privacy: the statement of the library, with what only Python knows.
 
-use dzoa::agent::Agent;
 use dzoa::plan::{Circumstances, Plan};
 use dzoa::privacy::{Claim, EarlierRuns, Statement as Library};
+use dzoa::run::Simulation;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict};
 
@@ -45,6 +45,18 @@ impl PyStatement {
         self.said.delta
     }
 
+    /// What a guarantee of joint sums rests on; none where it holds against all others together.
+    #[getter]
+    fn condition(&self) -> Option<String> {
+        self.said.joint.as_ref().and_then(|joint| joint.condition.clone())
+    }
+
+    /// Epsilon if 0, 1, ... others collude in truth, of joint sums; else empty.
+    #[getter]
+    fn epsilon_if_colluding(&self) -> Vec<f64> {
+        self.said.joint.as_ref().map_or_else(Vec::new, |joint| joint.epsilon_if_colluding.clone())
+    }
+
     #[getter]
     fn sentence(&self) -> String {
         self.said.sentence()
@@ -60,13 +72,18 @@ pub struct Reasons {
 
 impl PyStatement {
     /// About all agents, however the run ended.
-    pub fn of_run(plan: &Plan, agents: &[Agent], seeded: bool, reasons: Reasons) -> Self {
-        let of = |(k, agent): (usize, &Agent)| {
+    pub fn of_run(
+        plan: &Plan,
+        simulation: Option<&dyn Simulation>,
+        seeded: bool,
+        reasons: Reasons,
+    ) -> Self {
+        let of = |(simulation, k): (&dyn Simulation, usize)| {
             plan.statement(
                 k,
                 Circumstances {
-                    ledger: agent.ledger(),
-                    run: agent.run(),
+                    ledger: simulation.ledger(k),
+                    run: simulation.run_id(k),
                     // Nothing outlives a call.
                     earlier_runs: EarlierRuns::NotCounted,
                     void: Vec::from_iter(seeded.then(|| Library::SEEDED.into())),
@@ -74,7 +91,10 @@ impl PyStatement {
                 },
             )
         };
-        let each: Vec<Library> = agents.iter().enumerate().map(of).collect();
+        // Sums without a budget ask nobody's ledger.
+        let agents = simulation.map_or(0, |simulation| simulation.len());
+        let each = (0..agents).filter_map(|k| Some((simulation?, k)));
+        let each: Vec<Library> = each.map(of).collect();
         let claimed = plan.claimed().claim();
         let Reasons { void, rests_on } = match claimed {
             Claim::None => Reasons::default(),
@@ -83,7 +103,9 @@ impl PyStatement {
             }
             Claim::Exact => reasons,
         };
-        let said = Library::together(&each).with(void.clone(), rests_on.clone());
+        // Sums that nothing hides are flooded without agents that release anything.
+        let said = if each.is_empty() { Library::none() } else { Library::together(&each) };
+        let said = said.with(void.clone(), rests_on.clone());
         let names = plan.graph().names().iter().cloned();
         Self {
             mechanism: plan.spec().mechanism.name(),

@@ -133,7 +133,7 @@ def test_without_a_budget_nothing_is_promised_and_nothing_is_warned(cancer):
     X, y = cancer
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model = dzoa.LogisticRegression(max_iter=5).fit(X, y)
+        model = dzoa.LogisticRegression().fit(X, y)
     assert model.privacy_.claim == "none" and str(model.privacy_).startswith("NONE")
     assert model.privacy_.epsilon is None
 
@@ -151,7 +151,7 @@ def test_with_a_budget_and_public_bounds_the_guarantee_is_exact_and_kept(estimat
         warnings.simplefilter("error")
         model = estimator(total_epsilon=3.0, delta=1e-5, agents=4, **public).fit(X, y)
     assert model.privacy_.claim == "exact"
-    assert model.privacy_.mechanism == ("scalar" if estimator is dzoa.Lasso else "output")
+    assert model.privacy_.mechanism == ("scalar" if estimator is dzoa.Lasso else "joint")
     # Charged for the whole budget, never above it.
     assert all(2.9 < spent <= 3.0 for spent in model.privacy_.per_agent.values())
     again = estimator(total_epsilon=3.0, delta=1e-5, agents=4, **public).fit(X, y)
@@ -293,7 +293,7 @@ def test_labels_say_who_holds_which_row(cancer):
         (dict(agents=[1, 2]), "agents: has shape (2,) for 569 rows"),
         (dict(agents=1000), "leave agent"),
         (dict(penalty="l3"), "penalty must be 'l1' or 'l2', not 'l3'"),
-        (dict(algorithm="sgd"), "algorithm must be 'admm' or 'd-zoa', not 'sgd'"),
+        (dict(algorithm="sgd"), "algorithm must be 'auto', 'admm' or 'd-zoa', not 'sgd'"),
         (dict(classes=(0, 0)), "classes must be two different labels, not (0, 0)"),
         (dict(classes=(0, 1, 2)), "classes must be two different labels, not (0, 1, 2)"),
         (dict(classes="01"), "classes must be two different labels, not '01'"),
@@ -396,6 +396,7 @@ mechanism = "{mechanism}"
 {budget}[run]
 seed = 42
 [schema]
+row_norm = 1.0
 columns = [{columns}]
 target = {target}
 """

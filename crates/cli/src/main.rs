@@ -19,7 +19,7 @@ mod trial;
 use args::{Cli, Command, SchemaAction};
 use clap::{CommandFactory, Parser};
 use dzoa::kernels::Level;
-use dzoa_table::{Error, Result, infer_schema, shown};
+use dzoa_table::{Error, Result, explain_keys, infer_schema, shown, suggestion};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -49,21 +49,46 @@ fn command() -> Result<()> {
         Command::Certs(args) => commands::certs::certs(&args),
         Command::Agent(args) => commands::agent::agent(&args),
         Command::Launch(args) => commands::launch::launch(&args),
-        Command::Init { dir } => commands::init::init(&dir),
+        Command::Init { dir, from, target } if !from.is_empty() => {
+            commands::init::init_from(&dir, &from, target.as_deref())
+        }
+        Command::Init { dir, .. } => commands::init::init(&dir),
         Command::Privacy { calculator } => commands::privacy::calculate(&calculator),
         Command::Predict(args) => commands::predict::predict(&args),
         Command::Evaluate { model, json } => commands::predict::evaluate(&model, json),
-        Command::Schema { action: SchemaAction::Infer { files } } => {
-            infer_schema(&files).and_then(|draft| terminal::print(&draft))
+        Command::Schema { action: SchemaAction::Infer { files, target } } => {
+            infer_schema(&files, target.as_deref()).and_then(|draft| terminal::print(&draft))
         }
         Command::Ledger { action } => commands::ledger::ledger(&action),
         Command::Report { dir } => commands::report::report(&dir),
+        Command::Help { topic } => help(&topic),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "dzoa", &mut script);
             terminal::print(&String::from_utf8_lossy(&script))
         }
     }
+}
+
+/// `dzoa help`: a command, or the keys of a config.
+fn help(topic: &[String]) -> Result<()> {
+    if let [first, rest @ ..] = topic
+        && first == "config"
+    {
+        return terminal::print(&explain_keys(rest.first().map(String::as_str))?);
+    }
+    let mut all = Cli::command();
+    all.build();
+    let mut found = &mut all;
+    for word in topic {
+        let known: Vec<String> = found.get_subcommands().map(|c| c.get_name().into()).collect();
+        let known: Vec<&str> = known.iter().map(String::as_str).collect();
+        found = found.find_subcommand_mut(word).ok_or_else(|| {
+            Error::input(format!("no command is called {}", shown(word)))
+                .hint(suggestion(word, &known))
+        })?;
+    }
+    terminal::print(&found.render_long_help().to_string())
 }
 
 /// The library takes its best for a name that it does not know; whoever typed one should hear of

@@ -2,7 +2,7 @@
 
 use crate::config::{Config, Listed, Mode, RowsSpec};
 use dzoa::plan::Refused;
-use dzoa::problem::{Problem, Scale};
+use dzoa::problem::Scale;
 use dzoa_node::certs::{Authority, CertError};
 use dzoa_node::node::OnLoss;
 use dzoa_node::transport::{Place, host};
@@ -159,36 +159,6 @@ impl NetworkFile {
             Error::input(format!("--name {}: no such agent in the network file", shown(name)))
                 .hint(format!("the agents are: {}", names.join(", ")))
         })
-    }
-
-    /// The problem as agent k can know it: what weighs by everybody's rows goes by the numbers in
-    /// the file, since nobody else's rows are here.
-    pub fn weighed(&self, mut problem: Problem, k: usize) -> Result<Problem> {
-        let listed = &self.config.network.agents;
-        let counted = |k: usize| match self.rows.is_synthetic() {
-            true => Some(problem.agents[k].count()),
-            false => listed[k].rows,
-        };
-        let (own, said) = (problem.agents[k].count(), counted(k));
-        if let Some(said) = said.filter(|&said| said != own) {
-            return Err(Error::input(format!(
-                "{} has {own} rows, but `network.agents` says rows = {said}",
-                shown(&listed[k].name)
-            ))
-            .hint("agree on the numbers of rows that are used, and write them into the file"));
-        }
-        let total = (0..listed.len()).map(counted).sum::<Option<usize>>();
-        if let (Scale::Pooled, Some(total)) = (problem.scale, total) {
-            problem.scale = Scale::PooledOver(total);
-        }
-        Ok(problem)
-    }
-
-    /// Every agent's rows as far as they are known here: those of others that are not listed are
-    /// taken to be as many as this agent's.
-    pub fn counts(&self, problem: &Problem) -> Vec<usize> {
-        let listed = self.config.network.agents.iter().zip(&problem.agents);
-        listed.map(|(agent, here)| agent.rows.unwrap_or(here.count())).collect()
     }
 
     /// The edges, by name.

@@ -8,7 +8,8 @@ use dzoa::plan::{Circumstances, Data, MeasuredNoise, Plan, REPLICATES};
 use dzoa::prelude::*;
 use dzoa::privacy::{EarlierRuns, Ledger, RunId, Statement, gaussian};
 use dzoa::reference::Certificate;
-use dzoa_report::{NOT_TO_BE_SHARED, PrivacyEntry, Summary};
+use dzoa::run::evaluate::mean;
+use dzoa_report::{NOT_TO_BE_SHARED, OwnUnits, PrivacyEntry, Summary};
 use dzoa_table::Schema;
 
 /// The summary of a run.
@@ -57,6 +58,8 @@ pub fn summarise(
         consensus: first.consensus,
         coefficients: first.estimates.clone(),
         columns: objectives.columns().to_vec(),
+        own_units: own_units(objectives.rows(), &first.estimates),
+        redundant: objectives.rows().is_some_and(RowsSpec::is_redundant),
         oracle_calls: trials.iter().map(|trial| trial.costs.oracle_calls).sum(),
         messages: trials.iter().map(|trial| trial.costs.messages).sum(),
         bytes: trials.iter().map(|trial| trial.costs.bytes).sum(),
@@ -71,6 +74,13 @@ pub fn summarise(
             .collect(),
         config: config.given.clone(),
     }
+}
+
+/// The mean model in the units of the file.
+pub fn own_units(rows: Option<&RowsSpec>, estimates: &[Vec<f64>]) -> Option<OwnUnits> {
+    let rows = rows.filter(|rows| !rows.is_synthetic())?;
+    let problem = &rows.problem;
+    OwnUnits::new(rows.schema.as_ref()?, &*problem.loss, problem.intercept, &mean(estimates))
 }
 
 /// The paper's metric in the rounds that every trial recorded: mean, smallest and largest.
@@ -158,7 +168,10 @@ pub fn privacy_entry(
     let circumstances = Circumstances { ledger, run, earlier_runs, void, rests_on };
     let mut entry = PrivacyEntry::from(plan.statement(k, circumstances));
     if plan.uses_c1() {
-        let bounded = schema.is_none_or(Schema::rows_in_unit_ball);
+        // The paper's c1 is the slope of the loss alone, for rows no longer than 1.
+        let intercept = rows.is_some_and(|rows| rows.problem.intercept);
+        let short = |schema: &Schema| schema.norm_bound(intercept).is_some_and(|b| b <= 1.0);
+        let bounded = schema.is_none_or(short);
         entry.c1 = Some(plan.data().assumed_c1());
         entry.c1_holds = Some(plan.data().knows_c1() && bounded);
     }

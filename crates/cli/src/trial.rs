@@ -10,7 +10,7 @@ use dzoa::baselines::Needs;
 use dzoa::plan::{Data, Forecast, MeasuredNoise, Plan, Spending};
 use dzoa::prelude::*;
 use dzoa::privacy::{Entry, Ledger, RunId};
-use dzoa::reference::Optimum;
+use dzoa::reference::{Optimum, ReferenceWish};
 use dzoa::run::evaluate::{NormalisedError, accuracy, mean};
 use dzoa::run::{Costs, EarlyStop, Simulation};
 use dzoa_report::{TraceFile, TraceOf, refused};
@@ -128,7 +128,7 @@ impl Trial {
     ) -> Result<Self> {
         let Stage { config, objectives, progress, out, every, ref spending } = *stage;
         let data = objectives.data(&config.spec, streams)?;
-        let optimum = data.problem().and_then(|problem| optimum_of(problem, progress));
+        let optimum = data.problem().and_then(|problem| optimum_of(problem, config, progress));
         let graph = objectives.graph();
         let plan = plan(&config.spec, &data, graph, optimum.as_ref()).map_err(refused)?;
         let mut simulation = plan.simulation(books.spent, streams).map_err(refused)?;
@@ -237,8 +237,12 @@ fn measured_noise(plan: &Plan, agents: &[Agent], streams: &Streams) -> Vec<Measu
     each.filter_map(|(k, agent)| plan.measured_noise(k, agent, streams)).collect()
 }
 
-fn optimum_of(problem: &Problem, progress: &Progress) -> Option<Optimum> {
-    reference::optimum(problem)
+fn optimum_of(problem: &Problem, config: &Config, progress: &Progress) -> Option<Optimum> {
+    let wish = match config.spec.mechanism.needs_optimum() {
+        true => ReferenceWish::Always,
+        false => config.run.reference,
+    };
+    reference::wished_optimum(problem, wish)
         .inspect_err(|error| progress.say(&format!("no reference optimum: {error}")))
         .ok()
 }

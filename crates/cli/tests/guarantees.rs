@@ -257,7 +257,7 @@ fn the_four_hospitals_under_output_predict_better_than_the_majority() {
 }
 
 /// The public rule for `scalar` knows no curvature at a kink; its step must be of use all the same. The bounds
-/// are those of the logistic loss (crates/dzoa/tests/accuracy.rs).
+/// are those of the logistic loss (crates/lab/tests/accuracy.rs).
 #[test]
 fn scalar_comes_near_the_optimum_on_losses_with_kinks() {
     let dir = tempdir().unwrap();

@@ -11,6 +11,7 @@ const SCHEMA: &str = r#"
 [schema]
 missing = ["?"]
 on_missing = "indicator"
+rows_to_unit_ball = true
 columns = [
   { name = "age", kind = "numeric", low = 0, high = 100 },
   { name = "sex", kind = "categorical", levels = ["f", "m"] },

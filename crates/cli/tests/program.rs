@@ -180,7 +180,7 @@ fn the_starter_study_runs_predicts_and_evaluates() {
     assert!(objective("objective") <= 1.01 * objective("optimum"), "{summary}");
     let output = dzoa(dir.path(), &["predict", "--model", "out/model.json", "study/west.csv"]);
     let predictions = String::from_utf8(output.stdout).unwrap();
-    assert!(predictions.starts_with("row,prediction,score,probability\n1,"));
+    assert!(predictions.starts_with("row,prediction,score,probability,reason\n1,"));
     assert_eq!(predictions.lines().count(), 41);
     let evaluation =
         json(dir.path(), &["evaluate", "--model", "out/model.json", "study/west.csv", "--json"]);

@@ -46,6 +46,7 @@ pub mod guarantee;
 pub mod joint;
 pub mod kernels;
 pub mod network;
+pub mod newton;
 pub mod plan;
 pub mod primal;
 pub mod problem;

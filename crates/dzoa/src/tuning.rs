@@ -29,6 +29,11 @@ impl Sizes {
     pub fn clip(&self) -> Option<(&'static str, f64)> {
         (!self.bounded).then_some(("clip", 1.0))
     }
+
+    /// A setting with this rho, for samples of weight 1 in all, and this number of rounds.
+    pub fn setting(&self, rho: f64, rounds: u64) -> Setting {
+        Setting { rho: Some(rho * self.weight), rounds: Some(rounds), ..Setting::default() }
+    }
 }
 
 /// One setting of a grid; what is `None` stays as it was.
@@ -49,6 +54,11 @@ pub struct Setting {
 }
 
 impl Setting {
+    /// The same with an algorithm's own options.
+    pub fn with(self, options: impl IntoIterator<Item = (&'static str, f64)>) -> Self {
+        Self { options: options.into_iter().collect(), ..self }
+    }
+
     /// The parts as a user would give them with `--set`.
     pub fn parts(&self) -> Vec<String> {
         let mut parts = Vec::new();

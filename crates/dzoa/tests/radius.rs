@@ -7,7 +7,9 @@ use dzoa::agent::{Average, Input, LARGEST_NORM, Output as Asked, ProtocolError};
 use dzoa::guarantee::{BudgetTarget, NoGuarantee, radius};
 use dzoa::plan::OutputQuery;
 use dzoa::prelude::*;
-use dzoa::primal::{Certified, Lagrangian, SampleWeights, Workspace, least_distance};
+use dzoa::primal::{
+    Certified, Lagrangian, SampleWeights, Workspace, least_distance, least_smooth_distance,
+};
 use dzoa::privacy::Event;
 use dzoa::privacy::ball::norm;
 use dzoa::privacy::calibrate::Schedule;
@@ -197,6 +199,9 @@ fn far_out(loss: &Arc<dyn Loss>) -> f64 {
 fn tau(loss: &Arc<dyn Loss>, count: usize) -> f64 {
     let weight = 1.0 / count as f64;
     let weights = SampleWeights { sample: weight, total: 1.0 };
+    if let Some(c3) = loss.smoothness() {
+        return least_smooth_distance(c3, 1.0, Q, 2.0 * far_out(loss));
+    }
     least_distance(loss.lipschitz().unwrap(), weights, Q, 2.0 * far_out(loss))
 }
 

@@ -1,9 +1,7 @@
 //! The recipes "a mechanism" and "an algorithm" of CONTRIBUTING.md, from outside: what the files to
 //! write must hold is enough for a plan and a simulation.
 
-use dzoa::baselines::{
-    AlgorithmEntry, Baseline, Making, Needs, NumberRange, OptionKey, Options, Party,
-};
+use dzoa::baselines::{AlgorithmEntry, Baseline, Needs, NumberRange, OptionKey, Options, Party};
 use dzoa::guarantee::{BudgetTarget, NoGuarantee};
 use dzoa::plan::{
     AgentPlace, Algorithm, Auto, Charges, Choice, Claimed, Data, Mechanism, Plan, Protection,
@@ -121,22 +119,20 @@ struct Descent {
 }
 
 static DESCENT: AlgorithmEntry = AlgorithmEntry {
-    name: "descent",
-    page: "docs/algorithms/descent.md",
     options: &[OptionKey::new("step", NumberRange::Positive)],
     reads_rho: false,
-    rounds: None,
-    rounds_per_query: 1,
-    nominal: false,
-    check: AlgorithmEntry::ANY_OPTIONS,
-    build: |making: &Making<'_>| {
-        Box::new(Descent {
-            step: making.option("step", 1.0),
-            penalty: making.problem.penalty(making.problem.eta),
-            w: vec![0.0; making.problem.dim()],
-        })
-    },
-    grid: |_| vec![Setting::default()],
+    ..AlgorithmEntry::new(
+        "descent",
+        "docs/algorithms/descent.md",
+        |making| {
+            Box::new(Descent {
+                step: making.option("step", 1.0),
+                penalty: making.problem.penalty(making.problem.eta),
+                w: vec![0.0; making.problem.dim()],
+            })
+        },
+        |_| vec![Setting::default()],
+    )
 };
 
 impl Baseline for Descent {

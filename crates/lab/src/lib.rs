@@ -12,7 +12,7 @@
 mod audit;
 mod compare;
 mod figures;
-mod tuner;
+pub mod tuner;
 mod watcher;
 mod workers;
 

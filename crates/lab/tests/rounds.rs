@@ -26,8 +26,12 @@ fn instances() -> Instances {
     let shape = ShapeKeys::read(&network).unwrap().shape(&network).unwrap();
     let (data, _) = DataSource::read(&root.section("data").unwrap(), false).unwrap();
     let spec = InstanceSpec {
-        problem: &ProblemSpec::read(&root.section("problem").unwrap(), &Registry::new(LOSSES))
-            .unwrap(),
+        problem: &ProblemSpec::read(
+            &root.section("problem").unwrap(),
+            &Registry::new(LOSSES),
+            false,
+        )
+        .unwrap(),
         data: &data,
         schema: None,
         shape: &shape,

@@ -200,27 +200,31 @@ pub fn discrete_gaussian_events(
         return None;
     }
     let (Budget { epsilon, delta }, RoundQueries { coordinates, count }) = (budget, queries);
-    // The grid costs a little: aim just below, and check.
-    let most = gaussian::mu(epsilon, delta) * (1.0 - 1e-9);
-    let mut mu = most;
-    while mu > 0.5 * most {
-        let events: Vec<Event> = schedule
-            .shares(rounds)
-            .into_iter()
-            .map(|share| {
-                let per_query = mu * (share / count as f64).sqrt();
-                let sigma = round_up(sensitivity / per_query);
-                Event::discrete_gaussian(sensitivity, sigma, coordinates, count)
-            })
-            .collect();
+    let shares = schedule.shares(rounds);
+    let within = |mu: f64| {
+        let event = |share: &f64| {
+            let per_query = mu * (share / count as f64).sqrt();
+            let sigma = round_up(sensitivity / per_query);
+            Event::discrete_gaussian(sensitivity, sigma, coordinates, count)
+        };
+        let events: Vec<Event> = shares.iter().map(event).collect();
         let mut total = ExactGaussian::default();
         let composed = events.iter().try_for_each(|event| total.compose(event));
-        if composed.is_ok() && total.epsilon(delta) <= epsilon {
-            return Some(events);
-        }
-        mu *= 1.0 - 1e-5;
-    }
-    None
+        (composed.is_ok() && total.epsilon(delta) <= epsilon).then_some(events)
+    };
+    // The grid costs a little: aim just below, and check. Nearly always one of the first is within
+    // the budget; else the first that is lies where a bisection ends, since less mu costs less.
+    const FIRST: usize = 8;
+    let most = gaussian::mu(epsilon, delta) * (1.0 - 1e-9);
+    let aims = || {
+        std::iter::successors(Some(most), |mu| Some(mu * (1.0 - 1e-5)))
+            .take_while(|mu| *mu > 0.5 * most)
+    };
+    aims().take(FIRST).find_map(within).or_else(|| {
+        let lower: Vec<f64> = aims().skip(FIRST).collect();
+        let at = lower.partition_point(|mu| within(*mu).is_none());
+        within(*lower.get(at)?)
+    })
 }
 
 /// The noise of each of `releases` Gaussian releases of this sensitivity such that all of them

@@ -41,8 +41,7 @@ pub struct Charge {
 impl Charge {
     /// What tells this charge from every other.
     pub fn id(&self) -> Digest {
-        let text = serde_json::to_string(self).expect("a charge is plain data");
-        Digest::from(blake3::derive_key("dzoa 2026 charge", text.as_bytes()))
+        Digest::from(blake3::derive_key("dzoa 2026 charge", &json(self)))
     }
 
     /// Whether this charge pays for that query.
@@ -54,6 +53,14 @@ impl Charge {
             && self.program == *program
             && self.event == *event
     }
+}
+
+/// Plain data as the text that digests are taken of: what a file of the ledger holds.
+pub(crate) fn json(data: &impl Serialize) -> Vec<u8> {
+    // An entry fits: growing would copy what is there several times.
+    let mut text = Vec::with_capacity(1024);
+    serde_json::to_writer(&mut text, data).expect("plain data can be written to memory");
+    text
 }
 
 /// How much may ever be spent on a data set, or how much a run may spend.

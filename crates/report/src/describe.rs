@@ -25,7 +25,9 @@ pub fn describe(summary: &Summary, out: &Path) -> String {
     for (label, value) in facts(summary) {
         let _ = writeln!(text, "  {label:<28}{value}");
     }
-    if summary.final_error.is_some_and(|error| error > summary.agents as f64) {
+    own_units(summary, &mut text);
+    if !summary.redundant && summary.final_error.is_some_and(|error| error > summary.agents as f64)
+    {
         text.push_str(
             "\n  The agents ended farther from the optimum than zero is: the steps are too long \
              (raise\n  algorithm.lipschitz, or lower algorithm.step), or the noise is too much \
@@ -52,4 +54,26 @@ pub fn describe(summary: &Summary, out: &Path) -> String {
         out.display()
     );
     text
+}
+
+/// The model in the units of the file.
+fn own_units(summary: &Summary, text: &mut String) {
+    /// Lines on a screen.
+    const MOST: usize = 24;
+    let Some(own) = &summary.own_units else { return };
+    if own.rows_to_unit_ball {
+        text.push_str(
+            "\n  Every row is divided by its own length (schema.rows_to_unit_ball): coefficients \
+             have no\n  unit; model.json has the formula.\n",
+        );
+        return;
+    }
+    let lines = own.lines();
+    text.push_str("\n  per unit of the column\n");
+    for line in lines.iter().take(MOST) {
+        let _ = writeln!(text, "  {line}");
+    }
+    if lines.len() > MOST {
+        let _ = writeln!(text, "  and {} more in model.json", lines.len() - MOST);
+    }
 }

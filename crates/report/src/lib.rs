@@ -20,6 +20,7 @@ mod private_file;
 mod refusal;
 mod summary;
 mod trace_file;
+mod units;
 mod write;
 
 pub use chart::{
@@ -38,4 +39,5 @@ pub use private_file::{create_private, let_group_read, replace_private, sync_par
 pub use refusal::refused;
 pub use summary::{NOT_TO_BE_SHARED, PrivacyEntry, Summary};
 pub use trace_file::{SHARED_TRACE_HEADER, TraceFile, TraceOf, join_traces};
+pub use units::{OwnCoefficient, OwnUnits, readable, readable_to};
 pub use write::{csv_field, csv_number, to_json, write_file, write_private};

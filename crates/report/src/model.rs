@@ -1,6 +1,7 @@
 //! model.json: coefficients with their names, the schema they need, and the privacy statement.
 
 use crate::summary::Summary;
+use crate::units::OwnUnits;
 use dzoa::prelude::*;
 use dzoa::problem::loss::Losses;
 use dzoa::run::evaluate::mean;
@@ -31,6 +32,9 @@ pub struct Model {
     pub intercept: bool,
     /// Name and value, in the order of the columns: the mean over the agents.
     pub coefficients: Vec<Coefficient>,
+    /// The same in the units of the file, and a formula to score a row by hand.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_units: Option<OwnUnits>,
     /// How rows become columns; absent for generated data.
     pub schema: Option<serde_json::Value>,
     /// What may be said about privacy.
@@ -49,10 +53,7 @@ fn check_format(text: &str, shown: &str) -> Result<()> {
         None if json.get("coefficients").is_some() => Err(Error::input(format!(
             "{shown}: is a model without a format, of version 0.2.3 or older"
         ))
-        .hint(format!(
-            "fit it again; or add \"model\": {MODEL_FORMAT} to it: \
-             the other keys mean what they meant"
-        ))),
+        .hint("fit it again; or add \"model\": 1 to it: the other keys mean what they meant")),
         // The reader says what is missing.
         None => Ok(()),
     }
@@ -83,6 +84,7 @@ impl Model {
             coefficients: named
                 .map(|(name, value)| Coefficient { name: name.clone(), value })
                 .collect(),
+            own_units: summary.own_units.clone(),
             schema: None,
             privacy: summary.public().privacy_statement(),
         }
@@ -98,11 +100,23 @@ impl Model {
         check_format(&text, &shown.to_string())?;
         let model: Self = serde_json::from_str(&text)
             .map_err(|error| Error::input(format!("{shown}: not a model: {error}")).hint(hint))?;
+        let model = model.in_todays_words();
         if model.coefficients.iter().any(|c| !c.value.is_finite()) || model.coefficients.is_empty()
         {
             return Err(Error::input(format!("{shown}: has no finite coefficients")).hint(hint));
         }
         Ok(model)
+    }
+
+    /// A schema in a model says what rows are divided by. One that does not is of version 0.3.0 or
+    /// older, where that was their own length.
+    fn in_todays_words(mut self) -> Self {
+        if let Some(serde_json::Value::Object(schema)) = &mut self.schema
+            && !schema.contains_key("row_norm")
+        {
+            schema.entry("rows_to_unit_ball").or_insert(true.into());
+        }
+        self
     }
 
     /// The schema, checked against the coefficients.
@@ -233,6 +247,27 @@ mod tests {
             let error = loss(&text(delta)).unwrap_err().to_string();
             assert!(error.starts_with(expected), "{error}");
         }
+    }
+
+    #[test]
+    fn a_model_of_an_earlier_version_divides_rows_by_their_own_length() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("model.json");
+        let schema = |more: &str| {
+            let text = format!(
+                r#"{{"model": 1, "sharing": "", "name": "", "loss": "logistic",
+                    "intercept": false, "coefficients": [{{"name": "a", "value": 1.0}}],
+                    "schema": {{{more} "columns": [{{"name": "a", "kind": "numeric", "bound": 2}}],
+                    "target": {{"name": "y"}}}}, "privacy": ""}}"#
+            );
+            std::fs::write(&path, text).unwrap();
+            Model::read(&path).unwrap().schema(&path).unwrap()
+        };
+        let old = schema("");
+        assert!(old.rows_in_unit_ball() && old.row_norm(false).is_none());
+        assert!(!schema("\"rows_to_unit_ball\": false,").rows_in_unit_ball());
+        let new = schema("\"row_norm\": 3.0,");
+        assert_eq!((new.rows_in_unit_ball(), new.row_norm(true)), (false, Some(3.0)));
     }
 
     #[test]

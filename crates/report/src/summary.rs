@@ -1,5 +1,6 @@
 //! summary.json: the result of a run, in the words of the interface.
 
+use crate::units::OwnUnits;
 use dzoa::privacy::{Claim, FoundNoise, Statement};
 use serde::{Deserialize, Serialize};
 
@@ -75,6 +76,13 @@ pub struct Summary {
     pub coefficients: Vec<Vec<f64>>,
     /// Names of the coefficients.
     pub columns: Vec<String>,
+    /// The mean model in the units of the file, first trial; absent for generated rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_units: Option<OwnUnits>,
+    /// Whether other coefficients make the same predictions, so that a distance from the optimum's
+    /// says nothing.
+    #[serde(default)]
+    pub redundant: bool,
     /// Values of the objective asked for, all agents and trials.
     pub oracle_calls: u64,
     /// Vectors sent from one agent to another (or to and from a coordinator), all trials.

@@ -8,8 +8,8 @@ use dzoa::registry::{NumberRange, Parameter, Registry};
 use dzoa::run::evaluate::{Fit, Prediction};
 use dzoa_report::{Model, Summary, describe, to_json, write_file};
 use dzoa_table::{
-    DataSource, InstanceSpec, Instances, ProblemSpec, Request, Schema, Section, ShapeKeys, Task,
-    TomlNode, load,
+    DataSource, InstanceSpec, Instances, ProblemSpec, Reading, Request, Schema, Section, ShapeKeys,
+    Task, TomlNode, load,
 };
 use std::fmt::Write as _;
 use std::path::Path;
@@ -141,7 +141,7 @@ fn prepared(dir: &Path) -> (Problem, Instances, Schema) {
     let network = file.section("network").unwrap();
     let schema = Schema::read(&file.section("schema").unwrap()).unwrap();
     let spec = InstanceSpec {
-        problem: &ProblemSpec::read(&file.section("problem").unwrap(), &losses()).unwrap(),
+        problem: &ProblemSpec::read(&file.section("problem").unwrap(), &losses(), false).unwrap(),
         data: &DataSource::read(&file.section("data").unwrap(), false).unwrap().0,
         schema: Some(&schema),
         shape: &ShapeKeys::read(&network).unwrap().shape(&network).unwrap(),
@@ -228,6 +228,7 @@ fn a_loss_from_outside_is_reported_and_predicts_from_its_model() {
         intercept: read.intercept,
         label_column: None,
         task: Task::Evaluate,
+        reading: &Reading::default(),
     };
     let rows = load(&dir.path().join("new.csv"), &request).unwrap().samples;
     let weights = read.weights();
@@ -243,7 +244,7 @@ fn a_loss_from_outside_is_reported_and_predicts_from_its_model() {
 fn a_parameter_of_a_loss_from_outside_is_checked_like_any_other() {
     let read = |text: &str| {
         let node = TomlNode::parse(&format!("[problem]\neta = 1\n{text}"), "run.toml").unwrap();
-        ProblemSpec::read(&Section::root(&node).section("problem").unwrap(), &losses())
+        ProblemSpec::read(&Section::root(&node).section("problem").unwrap(), &losses(), false)
     };
     for (text, expected) in [
         ("loss = \"smooth-hinge\"\nhinge_width = 0", "must be a finite number above 0, not 0"),

@@ -3,6 +3,7 @@
 use crate::error::{Error, Result, shown};
 use crate::load::{Loaded, Request, Task, load};
 use crate::problem::ProblemSpec;
+use crate::reading::{Reading, SiteFile};
 use crate::schema::Schema;
 use crate::shape::Shape;
 use crate::source::{DataSource, Split};
@@ -10,7 +11,7 @@ use dzoa::network::Graph;
 use dzoa::prelude::*;
 use dzoa::problem::synthetic::Synthetic;
 use dzoa::streams::Purpose;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// Which rows a run is about, and who talks to whom.
@@ -67,9 +68,10 @@ impl Instances {
             }
             DataSource::Files(files) => {
                 let mut names = Vec::new();
-                for (name, file) in in_order(files, &spec.listed)? {
-                    let samples = spec.load(&spec.root.join(file), None)?.samples;
-                    names.push(name.clone());
+                for site in in_order(files, &spec.listed)? {
+                    let path = spec.root.join(&site.file);
+                    let samples = spec.load(&path, &site.reading, None)?.samples;
+                    names.push(site.name.clone());
                     problem.agents.push(Arc::new(samples));
                 }
                 (names, Source::Fixed(problem))
@@ -84,9 +86,9 @@ impl Instances {
 
     /// The network and the rows of one real agent with its own file. The other agents' rows are
     /// not here: their places are held by its own, and nothing of them is used but their number.
-    pub fn of_one(spec: &InstanceSpec<'_>, file: &Path, streams: &Streams) -> Result<Self> {
+    pub fn of_one(spec: &InstanceSpec<'_>, site: &SiteFile, streams: &Streams) -> Result<Self> {
         let (columns, mut problem) = spec.empty()?;
-        let samples = Arc::new(spec.load(file, None)?.samples);
+        let samples = Arc::new(spec.load(&site.file, &site.reading, None)?.samples);
         problem.agents = vec![samples; spec.listed.len()];
         let graph = spec.shape.graph(spec.listed.clone(), streams)?;
         Ok(Self { graph, columns, source: Source::Fixed(problem) })
@@ -186,7 +188,7 @@ impl InstanceSpec<'_> {
             Split::ByColumn(column) => Some(column.as_str()),
             Split::Parts(..) => None,
         };
-        let loaded = self.load(&path, column)?;
+        let loaded = self.load(&path, &Reading::default(), column)?;
         let (names, parts) = match split {
             Split::ByColumn(_) => by_label(&loaded.labels.unwrap_or_default()),
             Split::Parts(partition, agents) => {
@@ -204,16 +206,17 @@ impl InstanceSpec<'_> {
         Ok((names, rows.collect()))
     }
 
-    fn load(&self, path: &Path, column: Option<&str>) -> Result<Loaded> {
+    fn load(&self, path: &Path, reading: &Reading, column: Option<&str>) -> Result<Loaded> {
         let request = Request {
             schema: self.schema.ok_or_else(no_schema)?,
             targets: self.problem.loss.targets(),
             intercept: self.problem.intercept,
             label_column: column,
             task: Task::Fit,
+            reading,
         };
         let loaded = load(path, &request)?;
-        if let Some(note) = loaded.counts.note() {
+        for note in loaded.counts.note().into_iter().chain(loaded.one_class(request.schema)) {
             (self.note)(&format!("{}: {note}", path.display()));
         }
         Ok(loaded)
@@ -227,10 +230,7 @@ fn no_schema() -> Error {
 }
 
 /// The files in the order of `network.agents`, where there is one.
-fn in_order<'a>(
-    files: &'a [(String, PathBuf)],
-    listed: &[String],
-) -> Result<Vec<&'a (String, PathBuf)>> {
+fn in_order<'a>(files: &'a [SiteFile], listed: &[String]) -> Result<Vec<&'a SiteFile>> {
     if listed.is_empty() {
         return Ok(files.iter().collect());
     }
@@ -243,7 +243,7 @@ fn in_order<'a>(
         .hint("give every agent of the network its file"));
     }
     let find = |name: &String| {
-        files.iter().find(|(other, _)| other == name).ok_or_else(|| {
+        files.iter().find(|site| site.name == *name).ok_or_else(|| {
             Error::input(format!(
                 "`data.agents` has no file for {} of `network.agents`",
                 shown(name)
@@ -294,7 +294,7 @@ mod tests {
         let file = Section::root(&node);
         let network = file.section("network")?;
         let spec = InstanceSpec {
-            problem: &ProblemSpec::read(&file.section("problem")?, &Registry::new(LOSSES))?,
+            problem: &ProblemSpec::read(&file.section("problem")?, &Registry::new(LOSSES), false)?,
             data: &DataSource::read(&file.section("data")?, !listed.is_empty())?.0,
             schema: Some(&Schema::read(&file.section("schema")?)?),
             shape: &ShapeKeys::read(&network)?.shape(&network)?,

@@ -23,24 +23,34 @@
 //! costs no privacy. Whatever a file holds, the answer is rows or an [`Error`] with a place, never
 //! a panic. [`infer_schema`] alone looks at the data for its answer, and its draft says so.
 
+mod encoding;
 mod error;
 mod infer;
 mod instances;
+mod keys;
 mod load;
+mod predictions;
 mod problem;
 mod reader;
+mod reading;
 mod schema;
 mod shape;
 mod source;
+mod starter;
 
 pub use error::{Error, Result, shown};
-pub use infer::infer_schema;
+pub use infer::{StudyDraft, draft_study, infer_schema};
 pub use instances::{INTERCEPT, InstanceSpec, Instances};
-pub use load::{Counts, Loaded, Request, Task, load};
-pub use problem::{ColumnRef, ProblemSpec, read_regularizer};
+pub use keys::{explain_keys, known_keys, plain_path, reference_page};
+pub use load::{Counts, InputRow, Loaded, Request, Task, load};
+pub use predictions::predictions_csv;
+pub use problem::{ColumnRef, ProblemSpec, read_regularizer, reference_wish, weighed_by_rows};
 pub use reader::{
-    FromNode, Named, Section, TomlNode, TomlPlace, Value, only_with, read_options, suggestion,
+    FromNode, Named, Section, TomlNode, TomlPlace, Value, keys_asked_for, only_with, read_options,
+    suggestion,
 };
-pub use schema::Schema;
+pub use reading::{Reading, SiteFile};
+pub use schema::{Feature, Schema};
 pub use shape::{Shape, ShapeKeys};
 pub use source::{DataSource, Split};
+pub use starter::starter_study;

@@ -5,6 +5,7 @@ use crate::reader::{FromNode, Named, Section, TomlNode, only_with, suggestion};
 use dzoa::prelude::*;
 use dzoa::problem::loss::Losses;
 use dzoa::problem::regularizer::REGULARIZERS;
+use dzoa::reference::ReferenceWish;
 use dzoa::registry::{Options, Registry};
 use std::sync::Arc;
 
@@ -44,8 +45,9 @@ impl FromNode for ColumnRef {
 }
 
 impl ProblemSpec {
-    /// Reads `[problem]` of a run over rows, whose loss is one of these.
-    pub fn read(section: &Section<'_>, losses: &Losses) -> Result<Self> {
+    /// Reads `[problem]` of a run over rows, whose loss is one of these. Rows of a file have a
+    /// constant column unless it says otherwise; generated ones have none.
+    pub fn read(section: &Section<'_>, losses: &Losses, from_file: bool) -> Result<Self> {
         let loss = read_loss(section, losses)?;
         let all = Registry::new(REGULARIZERS);
         let (regularizer, groups) = read_regularizer(section, &all, Regularizer::L1)?;
@@ -59,7 +61,7 @@ impl ProblemSpec {
             Some("pooled") => Scale::Pooled,
             _ => Scale::Mean,
         };
-        let intercept = section.or("intercept", false)?;
+        let intercept = section.or("intercept", from_file)?;
         section.finish()?;
         Ok(Self { loss, regularizer, groups, eta, scale, intercept })
     }
@@ -100,6 +102,41 @@ impl ProblemSpec {
             .collect::<Result<Vec<_>>>()?;
         Ok(self.regularizer.clone().with_groups(groups))
     }
+}
+
+/// `run.reference`
+pub fn reference_wish(section: &Section<'_>) -> Result<ReferenceWish> {
+    Ok(match section.choice("reference", &["auto", "always", "never"])? {
+        Some("always") => ReferenceWish::Always,
+        Some("never") => ReferenceWish::Never,
+        _ => ReferenceWish::Auto,
+    })
+}
+
+/// The problem as agent k of a real network can know it: what weighs by everybody's rows goes by the
+/// numbers that the network file gives, since only its own rows are here. Generated rows are all
+/// here.
+pub fn weighed_by_rows(
+    mut problem: Problem,
+    k: usize,
+    listed: &[Option<usize>],
+    only_own: bool,
+) -> Result<Problem> {
+    let own = problem.agents[k].count();
+    if let Some(said) = listed[k].filter(|&said| said != own) {
+        return Err(Error::input(format!(
+            "this agent has {own} rows, but `network.agents` says rows = {said}"
+        ))
+        .hint("agree on the numbers of rows that are used, and write them into the file"));
+    }
+    let total = match only_own {
+        true => listed.iter().copied().sum(),
+        false => Some(problem.agents.iter().map(|samples| samples.count()).sum()),
+    };
+    if let (Scale::Pooled, Some(total)) = (problem.scale, total) {
+        problem.scale = Scale::PooledOver(total);
+    }
+    Ok(problem)
 }
 
 fn read_loss(section: &Section<'_>, losses: &Losses) -> Result<Arc<dyn Loss>> {

@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use crate::reader::{Section, TomlNode, Value, only_with};
+use crate::reading::SiteFile;
 use dzoa::problem::partition::Partition;
 use dzoa::problem::synthetic::Synthetic;
 use std::path::PathBuf;
@@ -11,8 +12,8 @@ use std::path::PathBuf;
 pub enum DataSource {
     /// Generated anew for every trial.
     Synthetic(Synthetic),
-    /// One file per agent: name and path.
-    Files(Vec<(String, PathBuf)>),
+    /// One file per agent.
+    Files(Vec<SiteFile>),
     /// One file, split.
     Split {
         /// The file.
@@ -74,6 +75,19 @@ impl DataSource {
         section.finish()?;
         Ok((source, PathBuf::from(root)))
     }
+
+    /// One site's file as it was given, written as its own entry says unless that was given, too.
+    pub fn site(&self, name: &str, given: SiteFile) -> SiteFile {
+        let known = match self {
+            Self::Files(sites) => sites.iter().find(|site| site.name == name),
+            _ => None,
+        };
+        let reading = match known {
+            Some(site) if given.reading.is_empty() => site.reading.clone(),
+            _ => given.reading,
+        };
+        SiteFile { name: name.into(), file: given.file, reading }
+    }
 }
 
 impl SplitKeys {
@@ -134,14 +148,9 @@ fn read_synthetic(data: &Section<'_>, section: &Section<'_>) -> Result<Synthetic
     Ok(synthetic)
 }
 
-fn read_files(data: &Section<'_>, items: &[TomlNode]) -> Result<Vec<(String, PathBuf)>> {
-    let mut files = Vec::new();
-    for item in items {
-        let entry = Section::named(item, "data.agents")?;
-        let name = entry.required("name")?;
-        files.push((name, PathBuf::from(entry.required::<String>("file")?)));
-        entry.finish()?;
-    }
+fn read_files(data: &Section<'_>, items: &[TomlNode]) -> Result<Vec<SiteFile>> {
+    let read = |(at, item)| SiteFile::read(&Section::named(item, &format!("data.agents[{at}]"))?);
+    let files = items.iter().enumerate().map(read).collect::<Result<Vec<_>>>()?;
     if files.is_empty() {
         return Err(data.error("agents", "is empty"));
     }

@@ -16,6 +16,7 @@ use values::{count, metrics_address, open_unit, positive, rounds};
 /// Sparse models from private rows, without a coordinator.
 #[derive(Debug, Parser)]
 #[command(name = "dzoa", version, propagate_version = true, max_term_width = 100)]
+#[command(disable_help_subcommand = true)]
 #[command(after_help = "Examples:
   dzoa run                                   the paper's example
   dzoa run config.toml --set run.trials=20   a config, with one value changed
@@ -69,12 +70,19 @@ paper's privacy, which is nominal: no guarantee. fig3-honest shows mechanisms th
   dzoa merge shard-1 shard-2 --out figures")]
     Merge(MergeArgs),
     /// Write a commented starter config with its schema and a small generated data set
-    #[command(after_help = "Example:
-  dzoa init my-study && dzoa run my-study/run.toml")]
+    #[command(after_help = "Examples:
+  dzoa init my-study && dzoa run my-study/run.toml
+  dzoa init --from north.csv south.csv              drafts run.toml here")]
     Init {
         /// Where to write
         #[arg(default_value = ".")]
         dir: PathBuf,
+        /// Draft the config from these files, one per site, instead. It looks at the rows
+        #[arg(long, value_name = "FILE", num_args = 1..)]
+        from: Vec<PathBuf>,
+        /// With --from: the column to be predicted [default: the last]
+        #[arg(long, value_name = "COLUMN", requires = "from")]
+        target: Option<String>,
     },
     /// Privacy calculators: Theorem 1, Lemma 3, Corollary 1 and its inverse, Theorem 2, zCDP, exact
     Privacy {
@@ -82,10 +90,13 @@ paper's privacy, which is nominal: no guarantee. fig3-honest shows mechanisms th
         #[command(subcommand)]
         calculator: Calculator,
     },
-    /// Predict the rows of FILE with a model, as CSV on stdout
-    #[command(after_help = "Example:
-  dzoa predict --model runs/hospitals/model.json new-patients.csv > predictions.csv")]
-    Predict(ModelArgs),
+    /// Predict the rows of FILE with a model, as CSV on stdout: one line for every row
+    #[command(after_help = "Examples:
+  dzoa predict --model runs/hospitals/model.json new-patients.csv > predictions.csv
+  cat new-patients.csv | dzoa predict --model model.json --id patient -
+
+A row that cannot be predicted has an empty prediction, and the reason in the last column.")]
+    Predict(PredictArgs),
     /// Loss and accuracy (or R2) of a model on the rows of FILE
     #[command(after_help = "Example:
   dzoa evaluate --model runs/adult/model.json adult.test --json")]
@@ -128,6 +139,15 @@ SIGTERM and Ctrl-C stop it after everything is kept; the same command goes on fr
     Report {
         /// The directory of a run
         dir: PathBuf,
+    },
+    /// Explain a command, or with `config [KEY]` the keys of a config, its schema and network file
+    #[command(after_help = "Examples:
+  dzoa help run
+  dzoa help config                     every key
+  dzoa help config schema.row_norm     one of them; `schema` for all of a table")]
+    Help {
+        /// A command, or `config` and a key
+        topic: Vec<String>,
     },
     /// Print shell completions
     #[command(after_help = "Example:
@@ -348,8 +368,20 @@ pub struct ModelArgs {
     /// model.json of a run
     #[arg(long, value_name = "FILE")]
     pub model: PathBuf,
-    /// Rows in the format of the model's schema
+    /// Rows in the format of the model's schema; `-` for standard input, or a .toml with `file` and
+    /// how it is written
     pub file: PathBuf,
+}
+
+/// Flags of `dzoa predict`.
+#[derive(Debug, Args)]
+pub struct PredictArgs {
+    /// Model and file.
+    #[command(flatten)]
+    pub model: ModelArgs,
+    /// A column that names the rows: it is carried along [those of the kind "id" always are]
+    #[arg(long = "id", value_name = "COLUMN")]
+    pub ids: Vec<String>,
 }
 
 /// `dzoa ledger ...`
@@ -392,5 +424,8 @@ pub enum SchemaAction {
         /// Data files of the same layout
         #[arg(required = true)]
         files: Vec<PathBuf>,
+        /// The column to be predicted [default: the last]
+        #[arg(long, value_name = "COLUMN")]
+        target: Option<String>,
     },
 }

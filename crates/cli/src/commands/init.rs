@@ -1,26 +1,23 @@
 //! `dzoa init`: something that runs, to change from there.
 
 use crate::terminal;
-use dzoa::problem::loss::LOSSES;
-use dzoa::problem::regularizer::REGULARIZERS;
-use dzoa::registry::Registry;
-use dzoa::streams::{Purpose, Streams, fill_normal};
-use dzoa_table::{Error, Result};
-use rand::RngExt;
+use dzoa_table::{Error, Result, StudyDraft, draft_study, starter_study};
 use std::fmt::Write;
-use std::path::Path;
-
-const CONFIG: &str = include_str!("init.toml");
-/// How often a pressure is not taken and a patient not asked, as in real files.
-const FORGOTTEN: f64 = 0.04;
-const CLINICS: [(&str, usize); 3] = [("north", 80), ("south", 60), ("west", 40)];
+use std::path::{Path, PathBuf};
 
 /// Writes run.toml and three small data files. Overwrites nothing.
 pub fn init(dir: &Path) -> Result<()> {
-    let mut files = vec![("run.toml".to_string(), config())];
-    for (name, rows) in CLINICS {
-        files.push((format!("{name}.csv"), clinic(name, rows)));
-    }
+    write(dir, starter_study())
+}
+
+/// Writes run.toml for these files, one per site.
+pub fn init_from(dir: &Path, from: &[PathBuf], target: Option<&str>) -> Result<()> {
+    let StudyDraft { config, notes } = draft_study(from, target, dir)?;
+    terminal::print(&notes)?;
+    write(dir, vec![("run.toml".to_string(), config)])
+}
+
+fn write(dir: &Path, files: Vec<(String, String)>) -> Result<()> {
     for (name, _) in &files {
         let path = dir.join(name);
         if path.exists() {
@@ -41,40 +38,4 @@ pub fn init(dir: &Path) -> Result<()> {
     }
     let _ = writeln!(text, "\nnext: dzoa run {}", dir.join("run.toml").display());
     terminal::print(&text)
-}
-
-/// The starter config, with the names that its comments list.
-fn config() -> String {
-    CONFIG
-        .replace("{losses}", &Registry::new(LOSSES).names().join(" | "))
-        .replace("{regularizers}", &Registry::new(REGULARIZERS).names().join(" | "))
-}
-
-/// Made-up patients: the risk of a stay rises with age, blood pressure and smoking.
-fn clinic(name: &str, rows: usize) -> String {
-    let mut rng = Streams::from_seed(7).rng(Purpose::Data, name, 0);
-    // Of its own, so that what is not recorded changes nothing else.
-    let mut forgotten = Streams::from_seed(7).rng(Purpose::Data, name, 1);
-    let mut csv = String::from("age,pressure,smoker,ward,readmitted\n");
-    for _ in 0..rows {
-        let mut normal = [0.0; 2];
-        fill_normal(&mut rng, &mut normal);
-        let age = (58.0 + 14.0 * normal[0]).round().clamp(18.0, 95.0);
-        let pressure = (128.0 + 16.0 * normal[1]).round().clamp(85.0, 220.0);
-        let smoker = rng.random::<f64>() < 0.3;
-        let ward = ["medicine", "surgery"][usize::from(rng.random::<f64>() < 0.4)];
-        let score = 0.06 * (age - 58.0)
-            + 0.03 * (pressure - 128.0)
-            + if smoker { 1.5 } else { -0.6 }
-            + if ward == "surgery" { 0.4 } else { 0.0 };
-        let readmitted = rng.random::<f64>() < 1.0 / (1.0 + (-score).exp());
-        let yes_no = |flag: bool| if flag { "yes" } else { "no" };
-        let mut or_empty = |text: String| match forgotten.random::<f64>() < FORGOTTEN {
-            true => String::new(),
-            false => text,
-        };
-        let (pressure, smoker) = (or_empty(pressure.to_string()), or_empty(yes_no(smoker).into()));
-        let _ = writeln!(csv, "{age},{pressure},{smoker},{ward},{}", yes_no(readmitted));
-    }
-    csv
 }

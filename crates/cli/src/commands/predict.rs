@@ -1,63 +1,50 @@
 //! `dzoa predict` and `dzoa evaluate`
 
-use crate::args::ModelArgs;
+use crate::args::{ModelArgs, PredictArgs};
 use crate::terminal;
-use dzoa::problem::data::Samples;
 use dzoa::problem::loss::{LOSSES, Loss};
 use dzoa::registry::Registry;
-use dzoa::run::evaluate::{Fit, Prediction};
+use dzoa::run::evaluate::Fit;
 use dzoa_report::Model;
-use dzoa_table::{Request, Result, Task, load};
+use dzoa_table::{Loaded, Request, Result, Schema, SiteFile, Task, load, predictions_csv};
 use serde::Serialize;
 use std::fmt::Write;
 use std::sync::Arc;
 
 struct Fitted {
+    schema: Schema,
     loss: Arc<dyn Loss>,
-    samples: Samples,
+    loaded: Loaded,
     /// x'b of every row.
     scores: Vec<f64>,
 }
 
-fn fitted(args: &ModelArgs, task: Task) -> Result<Fitted> {
+fn fitted(args: &ModelArgs, ids: &[String], task: Task) -> Result<Fitted> {
     let model = Model::read(&args.model)?;
     let schema = model.schema(&args.model)?;
     let loss = model.loss(&args.model, &Registry::new(LOSSES))?;
+    let site = SiteFile::given(&args.file)?;
     let request = Request {
         schema: &schema,
         targets: loss.targets(),
         intercept: model.intercept,
         label_column: None,
         task,
+        reading: &site.reading.with_ids(ids),
     };
-    let loaded = load(&args.file, &request)?;
-    if let Some(note) = loaded.counts.note() {
-        // Predictions are numbered by the rows that are left.
-        eprintln!("{}: {note}", args.file.display());
+    let loaded = load(&site.file, &request)?;
+    for note in loaded.counts.note().into_iter().chain(loaded.extra_note()) {
+        eprintln!("{}: {note}", site.file.display());
     }
-    let samples = loaded.samples;
-    let weights = model.weights();
-    let scores = (0..samples.count()).map(|i| samples.rows.dot(i, &weights)).collect();
-    Ok(Fitted { loss, samples, scores })
+    let (rows, weights) = (&loaded.samples.rows, model.weights());
+    let scores = (0..rows.count()).map(|i| rows.dot(i, &weights)).collect();
+    Ok(Fitted { schema, loss, loaded, scores })
 }
 
-/// One line per kept row: the prediction, and for classifiers the score behind it.
-pub fn predict(args: &ModelArgs) -> Result<()> {
-    let Fitted { loss, scores, .. } = fitted(args, Task::Predict)?;
-    let columns = Prediction::new(&*loss, 0.0);
-    let mut csv = String::from("row,prediction");
-    csv.push_str(columns.score.map_or("", |_| ",score"));
-    csv.push_str(columns.probability.map_or("", |_| ",probability"));
-    csv.push('\n');
-    for (row, score) in scores.iter().enumerate() {
-        let Prediction { value, score, probability } = Prediction::new(&*loss, *score);
-        let _ = write!(csv, "{},{value}", row + 1);
-        for number in [score, probability].into_iter().flatten() {
-            let _ = write!(csv, ",{number}");
-        }
-        csv.push('\n');
-    }
-    terminal::print(&csv)
+/// One line for every row of the file.
+pub fn predict(args: &PredictArgs) -> Result<()> {
+    let Fitted { schema, loss, loaded, scores } = fitted(&args.model, &args.ids, Task::Predict)?;
+    terminal::print(&predictions_csv(&*loss, &schema, &loaded, &scores))
 }
 
 #[derive(Serialize)]
@@ -73,9 +60,9 @@ struct Evaluation {
 
 /// Mean loss, and accuracy or R2.
 pub fn evaluate(args: &ModelArgs, json: bool) -> Result<()> {
-    let Fitted { loss, samples, scores } = fitted(args, Task::Evaluate)?;
-    let rows = samples.count();
-    let Fit { loss: average, accuracy, r2 } = Fit::new(&*loss, &scores, &samples.targets);
+    let Fitted { loss, loaded, scores, .. } = fitted(args, &[], Task::Evaluate)?;
+    let rows = loaded.samples.count();
+    let Fit { loss: average, accuracy, r2 } = Fit::new(&*loss, &scores, &loaded.samples.targets);
     let evaluation = Evaluation { rows, loss: average, accuracy, r2 };
     if json {
         return terminal::print_json(&evaluation);

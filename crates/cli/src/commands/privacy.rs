@@ -10,6 +10,7 @@ use dzoa::privacy::{Claim, gaussian};
 use dzoa::registry::{Options, Registry};
 use dzoa::streams::{Purpose, Streams};
 use dzoa::theory::{Theorem3, Theorem3Inputs, theorem3_bound};
+use dzoa_report::{readable, readable_to};
 use dzoa_table::{Error, Result};
 use serde_json::json;
 use std::fmt::Write;
@@ -101,12 +102,12 @@ fn sigma(args: &SigmaArgs) -> Result<()> {
     let exact = args
         .total_epsilon
         .map(|total| calibrate::gaussian_sigma(sensitivity, total, args.delta, args.rounds));
-    let mut lines = vec![("sensitivity (Lemma 3)", format!("{sensitivity:.6e}"))];
+    let mut lines = vec![("sensitivity (Lemma 3)", readable_to(sensitivity, 7))];
     if let Some(sigma) = nominal {
-        lines.push(("sigma (Theorem 1, one round)", format!("{sigma:.6e}")));
+        lines.push(("sigma (Theorem 1, one round)", readable_to(sigma, 7)));
     }
     if let Some(sigma) = exact {
-        lines.push(("sigma (exact, all rounds)", format!("{sigma:.6e}")));
+        lines.push(("sigma (exact, all rounds)", readable_to(sigma, 7)));
     }
     show(
         args.json,
@@ -142,8 +143,8 @@ fn alpha(args: &AlphaArgs) -> Result<()> {
         }),
         &[
             ("alpha0 R", format!("{step:.6}")),
-            ("sigma assumed (Theorem 1)", format!("{sigma:.6e}")),
-            ("sensitivity (Lemma 3)", format!("{sensitivity:.6e}")),
+            ("sigma assumed (Theorem 1)", readable_to(sigma, 7)),
+            ("sensitivity (Lemma 3)", readable_to(sensitivity, 7)),
             ("claim", NOMINAL.into()),
         ],
     )
@@ -168,7 +169,7 @@ fn compose(args: &ComposeArgs) -> Result<()> {
             ("epsilon (exact)", format!("{exact:.6}")),
             ("epsilon (zCDP)", format!("{zcdp:.6}")),
             ("epsilon (Theorem 2)", format!("{theorem2:.6}  {NOMINAL}")),
-            ("true delta at Theorem 2's epsilon", format!("{true_delta:.3e}")),
+            ("true delta at Theorem 2's epsilon", readable(true_delta)),
             ("", "all for noise as Theorem 1 asks for it; the intrinsic noise is smaller".into()),
         ],
     )
@@ -271,10 +272,11 @@ fn plan_text(args: &PlanArgs, neighbourhood: usize, choices: &[Choice]) -> Strin
         "1/M term"
     );
     for Choice { rounds, rho, sigma, bound, .. } in choices {
-        let term = |value: Option<f64>| value.map_or("-".into(), |value| format!("{value:.3e}"));
+        let term = |value: Option<f64>| value.map_or("-".into(), readable);
         let _ = writeln!(
             text,
-            "{rounds:>7} {rho:>7} {sigma:>12.3e} {:>12} {:>12}",
+            "{rounds:>7} {rho:>7} {:>12} {:>12} {:>12}",
+            readable(*sigma),
             term(bound.map(|b| b.noise_floor)),
             term(bound.map(|b| b.optimisation))
         );

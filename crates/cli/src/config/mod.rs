@@ -5,6 +5,8 @@ mod external;
 mod network;
 mod privacy;
 mod rows;
+#[cfg(test)]
+mod tests;
 
 pub use algorithm::Mode;
 pub use external::{Handling, ProgramSpec, Programs};
@@ -14,8 +16,11 @@ pub use rows::RowsSpec;
 
 use dzoa::plan::{DataKind, PerAgent, RunSpec, Suited};
 use dzoa::problem::loss::Loss;
+use dzoa::reference::ReferenceWish;
 use dzoa::streams::Streams;
-use dzoa_table::{Error, FromNode, InstanceSpec, Result, Section, TomlNode, only_with};
+use dzoa_table::{
+    Error, FromNode, InstanceSpec, Result, Section, TomlNode, only_with, reference_wish,
+};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -98,7 +103,13 @@ impl Config {
         let public = Suited { kind: data.kind, loss: data.loss.as_deref() };
         let (spec, mode) = algorithm::read(&root.section("algorithm")?, &privacy, public)?;
         let spec = RunSpec { self_loop: network.self_loop, ..spec };
-        let run = RunSettings::read(&root.section("run")?, data.kind)?;
+        let section = root.section("run")?;
+        let run = RunSettings::read(&section, data.kind)?;
+        if run.reference == ReferenceWish::Never && spec.mechanism.needs_optimum() {
+            return Err(section
+                .error("reference", "is \"never\", but privacy.optimum_norm_squared needs it")
+                .hint("give a public bound instead of \"replicate\", or leave run.reference out"));
+        }
         root.finish()?;
         let (given, root) = (node.to_json(), base.join(data.root));
         Ok((Self { name, network, spec, mode, run, given, root }, data.spec))
@@ -202,6 +213,8 @@ pub struct RunSettings {
     pub record_every: u64,
     /// Stop when no release moves by more than this; 0 never does.
     pub stop_tolerance: f64,
+    /// Whether the centralised optimum is computed beside it.
+    pub reference: ReferenceWish,
 }
 
 impl RunSettings {
@@ -212,6 +225,7 @@ impl RunSettings {
             threads: section.or("threads", 0)?,
             record_every: section.or("record_every", 0)?,
             stop_tolerance: section.non_negative("stop_tolerance")?.unwrap_or(0.0),
+            reference: reference_wish(section)?,
         };
         if settings.threads > 1024 {
             return Err(section.error("threads", "must be at most 1024"));

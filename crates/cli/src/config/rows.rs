@@ -19,7 +19,9 @@ pub struct RowsSpec {
 
 impl RowsSpec {
     pub(super) fn read(root: &Section<'_>) -> Result<DataRead<Self>> {
-        let problem = ProblemSpec::read(&root.section("problem")?, &Registry::new(LOSSES))?;
+        let generated = root.section("data")?.node("synthetic").is_some();
+        let problem =
+            ProblemSpec::read(&root.section("problem")?, &Registry::new(LOSSES), !generated)?;
         let real = root.section("network")?.node("agents").is_some();
         let (data, data_root) = DataSource::read(&root.section("data")?, real)?;
         let section = root.section("schema")?;
@@ -36,6 +38,14 @@ impl RowsSpec {
                 .hint("draft one with `dzoa schema infer FILE`, then put public bounds into it")),
             false => Ok(()),
         }
+    }
+
+    /// Whether other coefficients make the same predictions: a penalty with a curve chooses one.
+    pub fn is_redundant(&self) -> bool {
+        let Self { problem, schema, .. } = self;
+        let curved = problem.regularizer.strong_convexity() > 0.0;
+        let redundant = schema.as_ref().is_some_and(|s| s.is_redundant(problem.intercept));
+        redundant && !(curved && problem.eta > 0.0) && !self.is_synthetic()
     }
 
     /// Whether all rows are drawn from the seed, so that everybody knows them.

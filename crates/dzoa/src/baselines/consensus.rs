@@ -14,6 +14,31 @@ use std::sync::Arc;
 /// How near the solver comes to the minimiser, as a fraction of Lemma 3's sensitivity with c1 = 1.
 const TAU: f64 = 1e-5;
 
+/// A run whose queries at agent k are to be charged.
+#[derive(Clone, Copy)]
+pub struct Asked<'a> {
+    /// Everything but the rows.
+    pub problem: &'a PublicProblem,
+    /// The agent.
+    pub k: usize,
+    /// M.
+    pub rounds: u64,
+    /// What all queries together keep to.
+    pub target: &'a BudgetTarget,
+}
+
+/// One query of a party's rows, charged.
+pub struct QueryOf<'a> {
+    /// The round.
+    pub round: u64,
+    /// Whose rows.
+    pub party: &'a mut Party,
+    /// The charge.
+    pub receipt: Receipt,
+    /// Where noise comes from.
+    pub noise: &'a NoiseKey,
+}
+
 /// Every agent's public state.
 pub struct Consensus {
     /// rho and how neighbourhoods are counted.
@@ -69,13 +94,8 @@ impl Consensus {
     }
 
     /// The query of an objective perturbation: noise in the objective, then its minimiser.
-    pub fn query_perturbed(
-        &self,
-        rho: f64,
-        party: &mut Party,
-        receipt: Receipt,
-        noise: &NoiseKey,
-    ) -> Result<Release, InnerFailure> {
+    pub fn query_perturbed(&self, rho: f64, query: QueryOf<'_>) -> Result<Release, InnerFailure> {
+        let QueryOf { party, receipt, noise, .. } = query;
         let (linear, token) = NoisyObjective::new(receipt, self.dim(), noise)?;
         let minimiser = self.solve_perturbed(rho, party, Some(&linear))?;
         Ok(token.finish(minimiser))
@@ -96,8 +116,9 @@ impl Consensus {
         self.states[k].forces(&self.admm)
     }
 
-    /// The dual update with this rho, from everybody's new vector.
-    pub fn exchange(&mut self, rho: f64, betas: &[Arc<[f64]>]) {
+    /// The dual update, from everybody's new vector.
+    pub fn exchange(&mut self, betas: &[Arc<[f64]>]) {
+        let rho = self.admm.rho;
         for (k, state) in self.states.iter_mut().enumerate() {
             for (edge, &l) in state.edges.iter_mut().zip(&self.neighbours[k]) {
                 edge.pair(rho, &betas[k], &betas[l]);
@@ -118,12 +139,8 @@ impl Consensus {
     }
 
     /// `Delta_k + 2 tau`: how far one person's rows move agent k's minimiser.
-    pub fn sensitivity(
-        &self,
-        problem: &PublicProblem,
-        k: usize,
-        target: &BudgetTarget,
-    ) -> Result<f64, NoGuarantee> {
+    pub fn sensitivity(&self, asked: &Asked<'_>) -> Result<f64, NoGuarantee> {
+        let &Asked { problem, k, target, .. } = asked;
         let c1 = guarantee::c1(problem, k)?;
         // Lemma 3 divides by the number of rows: the inverse of a row's weight.
         let samples = problem.samples_to_weight_one(k);
@@ -135,11 +152,10 @@ impl Consensus {
     /// Objective perturbation at agent k: one event per query, with the given rho in each.
     pub fn perturbed_events(
         &self,
-        problem: &PublicProblem,
-        k: usize,
+        asked: &Asked<'_>,
         rhos: &[f64],
-        target: &BudgetTarget,
     ) -> Result<Vec<Event>, NoGuarantee> {
+        let &Asked { problem, k, target, .. } = asked;
         let c3 = guarantee::c3(problem, k)?;
         let gradient = gradient_sensitivity(problem, k, None, target)?;
         let near = self.states[k].neighbourhood(&self.admm) as f64;

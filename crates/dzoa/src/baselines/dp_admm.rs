@@ -12,7 +12,7 @@
 //! which its sum scale does not have: [`DpAdmmSettings::nominal`], for its figures only.
 
 use super::plan::{gaussian, gradient, gradient_sensitivity};
-use super::registry::{AlgorithmEntry, NumberRange, OptionKey};
+use super::registry::{AlgorithmEntry, Making, NumberRange, OptionKey};
 use super::{Baseline, Needs, Party};
 use crate::guarantee::{BudgetTarget, NoGuarantee};
 use crate::primal::InnerFailure;
@@ -25,42 +25,30 @@ use std::sync::Arc;
 
 /// In the registry.
 pub const ENTRY: AlgorithmEntry = AlgorithmEntry {
-    name: "dp-admm",
-    page: "docs/algorithms/dp-admm.md",
     options: &[
         OptionKey::new("step", NumberRange::Positive),
         OptionKey::new("clip", NumberRange::Positive),
         OptionKey::new("decay", NumberRange::NonNegative),
     ],
-    reads_rho: true,
-    rounds: None,
-    rounds_per_query: 1,
     nominal: true,
-    check: AlgorithmEntry::ANY_OPTIONS,
-    build: |making| {
-        Box::new(DpAdmm::new(
-            DpAdmmSettings {
-                rho: making.admm.rho,
-                step: making.option("step", 0.3),
-                decay: making.option("decay", 0.5),
-                clip: making.options.get("clip"),
-                nominal: making.nominal,
-            },
-            making.problem,
-        ))
-    },
-    grid,
+    ..AlgorithmEntry::new("dp-admm", "docs/algorithms/dp-admm.md", build, grid)
 };
 
+fn build(making: &Making<'_>) -> Box<dyn Baseline> {
+    let settings = DpAdmmSettings {
+        rho: making.admm.rho,
+        step: making.option("step", 0.3),
+        decay: making.option("decay", 0.5),
+        clip: making.options.get("clip"),
+        nominal: making.nominal,
+    };
+    Box::new(DpAdmm::new(settings, making.problem))
+}
+
 fn grid(sizes: &Sizes) -> Vec<Setting> {
-    let setting = |(step, rho, rounds): (f64, f64, u64)| Setting {
-        rho: Some(rho * sizes.weight),
-        rounds: Some(rounds),
-        options: [("step", step / sizes.weight), ("decay", 0.0)]
-            .into_iter()
-            .chain(sizes.clip())
-            .collect(),
-        ..Setting::default()
+    let setting = |(step, rho, rounds): (f64, f64, u64)| {
+        let own = [("step", step / sizes.weight), ("decay", 0.0)];
+        sizes.setting(rho, rounds).with(own.into_iter().chain(sizes.clip()))
     };
     product([1.0, 5.0, 20.0], [0.03, 0.3], [30, 100]).map(setting).collect()
 }

@@ -8,7 +8,7 @@
 //! ```
 
 use super::plan::{gaussian, gradient, gradient_sensitivity};
-use super::registry::{AlgorithmEntry, NumberRange, OptionKey};
+use super::registry::{AlgorithmEntry, Making, NumberRange, OptionKey};
 use super::{Baseline, Needs, Party};
 use crate::guarantee::{BudgetTarget, NoGuarantee};
 use crate::primal::InnerFailure;
@@ -19,28 +19,21 @@ use dzoa_privacy::{Event, NoiseKey, Private, Receipt, Release};
 
 /// In the registry.
 pub const ENTRY: AlgorithmEntry = AlgorithmEntry {
-    name: "dp-gd",
-    page: "docs/algorithms/dp-gd.md",
     options: &[
         OptionKey::new("step", NumberRange::Positive),
         OptionKey::new("clip", NumberRange::Positive),
     ],
     reads_rho: false,
-    rounds: None,
-    rounds_per_query: 1,
-    nominal: false,
-    check: AlgorithmEntry::ANY_OPTIONS,
-    build: |making| {
-        Box::new(DpGd::new(
-            DpGdSettings {
-                step: making.option("step", 1.0 / making.curvature()),
-                clip: making.options.get("clip"),
-            },
-            making.problem,
-        ))
-    },
-    grid,
+    ..AlgorithmEntry::new("dp-gd", "docs/algorithms/dp-gd.md", build, grid)
 };
+
+fn build(making: &Making<'_>) -> Box<dyn Baseline> {
+    let settings = DpGdSettings {
+        step: making.option("step", 1.0 / making.curvature()),
+        clip: making.options.get("clip"),
+    };
+    Box::new(DpGd::new(settings, making.problem))
+}
 
 fn grid(sizes: &Sizes) -> Vec<Setting> {
     let setting = |(step, rounds): (f64, u64)| Setting {

@@ -12,126 +12,44 @@
 //! secondary sources only; ours comes from the proof at [`dzoa_privacy::NoisyObjective`], with the
 //! linear term calibrated directly. Pure epsilon, summed over rounds.
 
-use super::consensus::{Consensus, vectors};
+use super::Needs;
 use super::registry::{AlgorithmEntry, NumberRange, OptionKey};
-use super::{Baseline, Derivatives, Needs, Party};
-use crate::admm::Admm;
-use crate::guarantee::{BudgetTarget, NoGuarantee};
-use crate::network::Graph;
-use crate::primal::InnerFailure;
-use crate::problem::PublicProblem;
+use super::scheme::{EXACT_AND_SMOOTH, OnConsensus, Perturbation};
 use crate::tuning::{Setting, Sizes, product};
-use dzoa_privacy::{Event, NoiseKey, Receipt, Release};
 
 /// In the registry.
 pub const ENTRY: AlgorithmEntry = AlgorithmEntry {
-    name: "m-admm",
-    page: "docs/algorithms/m-admm.md",
     options: &[OptionKey::new("growth", NumberRange::Between(1.0, 2.0))],
-    reads_rho: true,
-    rounds: None,
-    rounds_per_query: 1,
-    nominal: false,
-    check: AlgorithmEntry::ANY_OPTIONS,
-    build: |making| {
-        Box::new(MAdmm::new(
-            MAdmmSettings { admm: making.admm, growth: making.option("growth", 1.01) },
-            making.problem,
-            making.graph,
-        ))
-    },
-    grid,
+    ..AlgorithmEntry::new(
+        "m-admm",
+        "docs/algorithms/m-admm.md",
+        |making| OnConsensus::build(MAdmm { growth: making.option("growth", 1.01) }, making),
+        grid,
+    )
 };
 
 fn grid(sizes: &Sizes) -> Vec<Setting> {
-    let setting = |(rho, growth, rounds): (f64, f64, u64)| Setting {
-        rho: Some(rho * sizes.weight),
-        rounds: Some(rounds),
-        options: vec![("growth", growth)],
-        ..Setting::default()
-    };
-    product([0.03, 0.3, 3.0], [1.0, 1.05], [5, 20]).map(setting).collect()
+    product([0.03, 0.3, 3.0], [1.0, 1.05], [5, 20])
+        .map(|(rho, growth, rounds)| sizes.setting(rho, rounds).with([("growth", growth)]))
+        .collect()
 }
 
-/// Its own settings.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct MAdmmSettings {
-    /// rho, and how neighbourhoods are counted.
-    pub admm: Admm,
+struct MAdmm {
     /// Each round's penalty over that of the one before, at least 1.
-    pub growth: f64,
-}
-
-/// All agents.
-pub struct MAdmm {
-    consensus: Consensus,
     growth: f64,
 }
 
-impl MAdmm {
-    /// Before the first round.
-    pub fn new(settings: MAdmmSettings, problem: &PublicProblem, graph: &Graph) -> Self {
-        let consensus = Consensus::new(settings.admm, problem, graph);
-        Self { consensus, growth: settings.growth }
+impl Perturbation for MAdmm {
+    const NAME: &'static str = ENTRY.name;
+
+    fn needs(&self) -> Needs {
+        EXACT_AND_SMOOTH
     }
 
     /// `eta_m`
-    fn penalty(&self, round: u64) -> f64 {
+    fn penalty(&self, rho: f64, round: u64) -> f64 {
         // Beyond this the iterates no longer move.
         const MOST: f64 = 1e6;
-        self.consensus.admm.rho * self.growth.powf((round - 1) as f64).min(MOST)
-    }
-}
-
-impl Baseline for MAdmm {
-    fn name(&self) -> &'static str {
-        "m-admm"
-    }
-
-    fn needs(&self) -> Needs {
-        Needs {
-            exact_solver: true,
-            smooth_loss: true,
-            smooth_regularizer: true,
-            known_c1: true,
-            ..Needs::default()
-        }
-    }
-
-    fn events(
-        &self,
-        problem: &PublicProblem,
-        k: usize,
-        rounds: u64,
-        target: &BudgetTarget,
-    ) -> Result<Vec<Event>, NoGuarantee> {
-        let penalties: Vec<f64> = (1..=rounds).map(|round| self.penalty(round)).collect();
-        self.consensus.perturbed_events(problem, k, &penalties, target)
-    }
-
-    fn query(
-        &self,
-        round: u64,
-        party: &mut Party,
-        receipt: Receipt,
-        noise: &NoiseKey,
-    ) -> Result<Release, InnerFailure> {
-        self.consensus.query_perturbed(self.penalty(round), party, receipt, noise)
-    }
-
-    fn perturbed(&self, round: u64, party: &Party, at: &[f64]) -> Option<Derivatives> {
-        Some(self.consensus.perturbed(self.penalty(round), party, at))
-    }
-
-    fn absorb(&mut self, _round: u64, releases: &[Release]) {
-        self.consensus.exchange(self.consensus.admm.rho, &vectors(releases));
-    }
-
-    fn estimate(&self, k: usize) -> Vec<f64> {
-        self.consensus.states[k].beta.to_vec()
-    }
-
-    fn messages(&self, _round: u64) -> u64 {
-        self.consensus.messages()
+        rho * self.growth.powf((round - 1) as f64).min(MOST)
     }
 }

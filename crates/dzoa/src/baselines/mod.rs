@@ -27,18 +27,13 @@ mod ps_admm;
 mod pvp;
 mod r_admm;
 mod registry;
+mod scheme;
 
 pub use derivatives::Derivatives;
 pub use dp_admm::{DpAdmm, DpAdmmSettings};
 pub use dp_gd::{DpGd, DpGdSettings};
-pub use dvp::{Dvp, DvpSettings};
-pub use m_admm::{MAdmm, MAdmmSettings};
 pub use objective_perturbation::{ObjectivePerturbation, ObjectivePerturbationSettings};
-pub use p_admm::{PAdmm, PAdmmSettings};
 pub use projected_gradient::{ProjectedGradient, ProjectedGradientSettings};
-pub use ps_admm::{PsAdmm, PsAdmmSettings};
-pub use pvp::{Pvp, PvpSettings};
-pub use r_admm::{RAdmm, RAdmmSettings};
 pub use registry::{AlgorithmEntry, Making, NumberRange, OptionError, OptionKey, Options};
 
 use crate::guarantee::{BudgetTarget, NoGuarantee};

@@ -37,24 +37,21 @@ fn longest_noise(coordinates: usize) -> f64 {
 
 /// In the registry.
 pub const ENTRY: AlgorithmEntry = AlgorithmEntry {
-    name: "objective-perturbation",
-    page: "docs/algorithms/objective-perturbation.md",
     options: &[OptionKey::new("ridge", NumberRange::Between(1e-6, 1e6))],
     reads_rho: false,
     rounds: Some(1),
-    rounds_per_query: 1,
-    nominal: false,
-    check: AlgorithmEntry::ANY_OPTIONS,
-    build: |making| {
-        Box::new(ObjectivePerturbation::new(
-            ObjectivePerturbationSettings {
-                ridge: making.options.get("ridge").unwrap_or_else(|| ridge(making)),
-            },
-            making.problem,
-        ))
-    },
-    grid,
+    ..AlgorithmEntry::new(
+        "objective-perturbation",
+        "docs/algorithms/objective-perturbation.md",
+        build,
+        grid,
+    )
 };
+
+fn build(making: &Making<'_>) -> Box<dyn Baseline> {
+    let ridge = making.options.get("ridge").unwrap_or_else(|| ridge(making));
+    Box::new(ObjectivePerturbation::new(ObjectivePerturbationSettings { ridge }, making.problem))
+}
 
 fn grid(sizes: &Sizes) -> Vec<Setting> {
     let ridge = |power: i32| 1e-5 * sizes.weight * 10f64.powf(0.5 * f64::from(power));

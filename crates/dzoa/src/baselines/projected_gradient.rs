@@ -14,7 +14,7 @@
 //! optimum where `c q/(1-q)` is too small.
 
 use super::plan::{gradient, gradient_sensitivity, pure};
-use super::registry::{AlgorithmEntry, NumberRange, OptionError, OptionKey, Options};
+use super::registry::{AlgorithmEntry, Making, NumberRange, OptionError, OptionKey, Options};
 use super::{Baseline, Needs, Party};
 use crate::guarantee::{BudgetTarget, NoGuarantee};
 use crate::network::Graph;
@@ -25,8 +25,6 @@ use dzoa_privacy::{Event, NoiseKey, Private, Receipt, Release};
 
 /// In the registry.
 pub const ENTRY: AlgorithmEntry = AlgorithmEntry {
-    name: "projected-gradient",
-    page: "docs/algorithms/projected-gradient.md",
     options: &[
         OptionKey::new("step", NumberRange::Positive),
         OptionKey::new("clip", NumberRange::Positive),
@@ -35,25 +33,25 @@ pub const ENTRY: AlgorithmEntry = AlgorithmEntry {
         OptionKey::new("radius", NumberRange::Positive),
     ],
     reads_rho: false,
-    rounds: None,
-    rounds_per_query: 1,
-    nominal: false,
     check: decays,
-    build: |making| {
-        Box::new(ProjectedGradient::new(
-            ProjectedGradientSettings {
-                step: making.option("step", making.agents_step()),
-                step_decay: making.option("step_decay", STEP_DECAY),
-                noise_decay: making.option("noise_decay", NOISE_DECAY),
-                radius: making.option("radius", 10.0),
-                clip: making.options.get("clip"),
-            },
-            making.problem,
-            making.graph,
-        ))
-    },
-    grid,
+    ..AlgorithmEntry::new(
+        "projected-gradient",
+        "docs/algorithms/projected-gradient.md",
+        build,
+        grid,
+    )
 };
+
+fn build(making: &Making<'_>) -> Box<dyn Baseline> {
+    let settings = ProjectedGradientSettings {
+        step: making.option("step", making.agents_step()),
+        step_decay: making.option("step_decay", STEP_DECAY),
+        noise_decay: making.option("noise_decay", NOISE_DECAY),
+        radius: making.option("radius", 10.0),
+        clip: making.options.get("clip"),
+    };
+    Box::new(ProjectedGradient::new(settings, making.problem, making.graph))
+}
 
 /// q, where none is given.
 const STEP_DECAY: f64 = 0.96;

@@ -13,18 +13,14 @@
 //! amplification is claimed here. So the whole data set is the default batch: a smaller one only
 //! saves time.
 
-use super::consensus::Consensus;
+use super::consensus::{Asked, Consensus, QueryOf};
 use super::plan::{gaussian, gradient, gradient_sensitivity};
-use super::registry::{AlgorithmEntry, NumberRange, OptionKey};
-use super::{Baseline, Needs, Party};
-use crate::admm::Admm;
-use crate::guarantee::{BudgetTarget, NoGuarantee};
-use crate::network::Graph;
-use crate::primal::InnerFailure;
-use crate::problem::PublicProblem;
+use super::registry::{AlgorithmEntry, Making, NumberRange, OptionKey};
+use super::scheme::{OnConsensus, Scheme};
+use super::{InnerFailure, Needs, NoGuarantee};
 use crate::problem::regularizer::Penalty;
 use crate::tuning::{Setting, Sizes, product};
-use dzoa_privacy::{Event, NoiseKey, Private, Receipt, Release};
+use dzoa_privacy::{Event, Private, Release};
 use rand::seq::index;
 use std::sync::Arc;
 
@@ -33,86 +29,62 @@ const BATCH: u64 = 3;
 
 /// In the registry.
 pub const ENTRY: AlgorithmEntry = AlgorithmEntry {
-    name: "ps-admm",
-    page: "docs/algorithms/ps-admm.md",
     options: &[
         OptionKey::new("step", NumberRange::Positive),
         OptionKey::new("clip", NumberRange::Positive),
         OptionKey::new("decay", NumberRange::NonNegative),
         OptionKey::new("batch", NumberRange::Count),
     ],
-    reads_rho: true,
-    rounds: None,
-    rounds_per_query: 1,
-    nominal: false,
-    check: AlgorithmEntry::ANY_OPTIONS,
-    build: |making| {
-        Box::new(PsAdmm::new(
-            PsAdmmSettings {
-                admm: making.admm,
-                step: making.option("step", making.agents_step()),
-                decay: making.option("decay", 0.0),
-                batch: making.options.get("batch").map(|batch| batch as usize),
-                clip: making.options.get("clip"),
-            },
-            making.problem,
-            making.graph,
-        ))
-    },
-    grid,
+    ..AlgorithmEntry::new(
+        "ps-admm",
+        "docs/algorithms/ps-admm.md",
+        |making| OnConsensus::build(PsAdmm::new(making), making),
+        grid,
+    )
 };
 
 fn grid(sizes: &Sizes) -> Vec<Setting> {
-    let setting = |(step, rho, rounds): (f64, f64, u64)| Setting {
-        rho: Some(rho * sizes.weight),
-        rounds: Some(rounds),
-        options: std::iter::once(("step", step / sizes.weight)).chain(sizes.clip()).collect(),
-        ..Setting::default()
+    let setting = |(step, rho, rounds): (f64, f64, u64)| {
+        let step = ("step", step / sizes.weight);
+        sizes.setting(rho, rounds).with(std::iter::once(step).chain(sizes.clip()))
     };
     product([1.0, 4.0, 16.0], [0.01, 0.1], [30, 100]).map(setting).collect()
 }
 
-/// Its own settings.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PsAdmmSettings {
-    /// rho, and how neighbourhoods are counted.
-    pub admm: Admm,
-    /// `step`
-    pub step: f64,
+struct PsAdmm {
+    /// The first step's size.
+    step: f64,
     /// How fast steps shrink.
-    pub decay: f64,
+    decay: f64,
     /// B; all rows without one.
-    pub batch: Option<usize>,
+    batch: Option<usize>,
     /// Per-sample gradients are clipped to this norm.
-    pub clip: Option<f64>,
-}
-
-/// All agents.
-pub struct PsAdmm {
-    settings: PsAdmmSettings,
-    consensus: Consensus,
+    clip: Option<f64>,
+    /// One agent's share of the regulariser.
     penalty: Penalty,
 }
 
 impl PsAdmm {
-    /// Before the first round.
-    pub fn new(settings: PsAdmmSettings, problem: &PublicProblem, graph: &Graph) -> Self {
+    fn new(making: &Making<'_>) -> Self {
+        let problem = making.problem;
         Self {
-            settings,
-            consensus: Consensus::new(settings.admm, problem, graph),
-            penalty: problem.penalty(problem.eta / graph.len() as f64),
+            step: making.option("step", making.agents_step()),
+            decay: making.option("decay", 0.0),
+            batch: making.options.get("batch").map(|batch| batch as usize),
+            clip: making.options.get("clip"),
+            penalty: problem.penalty(problem.eta / making.graph.len() as f64),
         }
     }
 
-    /// The size of agent k's batches.
+    /// The size of batches of an agent with this many rows.
     fn batch(&self, samples: usize) -> usize {
-        self.settings.batch.unwrap_or(samples).min(samples)
+        self.batch.unwrap_or(samples).min(samples)
     }
 
-    fn primal(&self, k: usize, round: u64, gradient: &[f64]) -> Arc<[f64]> {
-        let (linear, quadratic) = self.consensus.forces(k);
-        let beta = &self.consensus.states[k].beta;
-        let pull = (round as f64).powf(self.settings.decay) / self.settings.step;
+    fn primal(&self, on: &Consensus, k: usize, round: u64, gradient: &[f64]) -> Arc<[f64]> {
+        let (linear, quadratic) = on.forces(k);
+        let beta = &on.states[k].beta;
+        let pull = (round as f64).powf(self.decay) / self.step;
         let shrink = 1.0 / (2.0 * quadratic + pull);
         let mut b: Vec<f64> =
             (0..beta.len()).map(|p| shrink * (pull * beta[p] - linear[p] - gradient[p])).collect();
@@ -121,36 +93,23 @@ impl PsAdmm {
     }
 }
 
-impl Baseline for PsAdmm {
-    fn name(&self) -> &'static str {
-        "ps-admm"
-    }
+impl Scheme for PsAdmm {
+    const NAME: &'static str = ENTRY.name;
 
     fn needs(&self) -> Needs {
-        Needs { gradients: true, known_c1: self.settings.clip.is_none(), ..Needs::default() }
+        Needs { gradients: true, known_c1: self.clip.is_none(), ..Needs::default() }
     }
 
-    fn events(
-        &self,
-        problem: &PublicProblem,
-        k: usize,
-        rounds: u64,
-        target: &BudgetTarget,
-    ) -> Result<Vec<Event>, NoGuarantee> {
+    fn events(&self, on: &Consensus, asked: &Asked<'_>) -> Result<Vec<Event>, NoGuarantee> {
+        let &Asked { problem, k, rounds, target } = asked;
         let samples = problem.samples(k);
         let larger = samples as f64 / self.batch(samples) as f64;
-        let sensitivity = larger * gradient_sensitivity(problem, k, self.settings.clip, target)?;
-        let schedule = target.schedule;
-        gaussian(&vec![sensitivity; rounds as usize], problem.dim(), target, schedule)
+        let sensitivity = larger * gradient_sensitivity(problem, k, self.clip, target)?;
+        gaussian(&vec![sensitivity; rounds as usize], on.dim(), target, target.schedule)
     }
 
-    fn query(
-        &self,
-        _round: u64,
-        party: &mut Party,
-        receipt: Receipt,
-        noise: &NoiseKey,
-    ) -> Result<Release, InnerFailure> {
+    fn query(&self, on: &Consensus, query: QueryOf<'_>) -> Result<Release, InnerFailure> {
+        let QueryOf { party, receipt, noise, .. } = query;
         let samples = party.risk.samples.count();
         let batch = self.batch(samples);
         let rows = (batch < samples).then(|| {
@@ -158,23 +117,13 @@ impl Baseline for PsAdmm {
             index::sample(draw, samples, batch).into_vec()
         });
         let scale = party.risk.weight * samples as f64 / batch as f64;
-        let beta = &self.consensus.states[party.k].beta;
-        let gradient = gradient(&party.risk, rows.as_deref(), beta, scale, self.settings.clip);
+        let beta = &on.states[party.k].beta;
+        let gradient = gradient(&party.risk, rows.as_deref(), beta, scale, self.clip);
         Ok(Private::new(gradient).release(receipt, noise)?)
     }
 
-    fn absorb(&mut self, round: u64, releases: &[Release]) {
-        let betas: Vec<_> =
-            releases.iter().enumerate().map(|(k, g)| self.primal(k, round, g)).collect();
-        self.consensus.exchange(self.consensus.admm.rho, &betas);
-    }
-
-    fn estimate(&self, k: usize) -> Vec<f64> {
-        self.consensus.states[k].beta.to_vec()
-    }
-
-    fn messages(&self, _round: u64) -> u64 {
-        self.consensus.messages()
+    fn betas(&mut self, on: &Consensus, round: u64, releases: &[Release]) -> Vec<Arc<[f64]>> {
+        releases.iter().enumerate().map(|(k, g)| self.primal(on, k, round, g)).collect()
     }
 
     fn gradients_per_query(&self) -> u64 {

@@ -46,6 +46,28 @@ impl AlgorithmEntry {
         self.options.iter().any(|option| option.key == key)
     }
 
+    /// One without options that reads rho and queries the rows in every round. Rows that differ
+    /// are written with this as the rest of a struct.
+    pub const fn new(
+        name: &'static str,
+        page: &'static str,
+        build: fn(&Making<'_>) -> Box<dyn Baseline>,
+        grid: fn(&Sizes) -> Vec<Setting>,
+    ) -> Self {
+        Self {
+            name,
+            page,
+            options: &[],
+            reads_rho: true,
+            rounds: None,
+            rounds_per_query: 1,
+            nominal: false,
+            check: Self::ANY_OPTIONS,
+            build,
+            grid,
+        }
+    }
+
     /// For options that cannot contradict each other.
     pub const ANY_OPTIONS: fn(&Options) -> Result<(), OptionError> = |_| Ok(());
 }
@@ -99,11 +121,5 @@ impl Making<'_> {
 /// Settings that differ in rho and in the number of rounds: six and two.
 pub(super) fn rho_and_rounds(sizes: &Sizes, rounds: [u64; 2]) -> Vec<Setting> {
     let each = [0.03, 0.1, 0.3, 1.0, 3.0, 10.0].into_iter();
-    each.flat_map(|rho| rounds.map(|rounds| (rho, rounds)))
-        .map(|(rho, rounds)| Setting {
-            rho: Some(rho * sizes.weight),
-            rounds: Some(rounds),
-            ..Setting::default()
-        })
-        .collect()
+    each.flat_map(|rho| rounds.map(|rounds| sizes.setting(rho, rounds))).collect()
 }

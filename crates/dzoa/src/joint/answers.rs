@@ -43,7 +43,19 @@ impl Answers for EmpiricalRisk {
     ) -> Result<(), Failure> {
         match &ask.question {
             Question::Gradient => gradients(self, &ask.point, rows, visit),
-            Question::Hessian => hessians(self, &ask.point, rows, visit),
+            Question::Majoriser => {
+                let largest = self.loss.smoothness().unwrap_or(0.0);
+                squares(self, rows, |_| largest, visit);
+            }
+            Question::Hessian => {
+                // A loss without a second derivative is refused by the plan.
+                let (loss, samples) = (&self.loss, &self.samples);
+                let curvature = |row: usize| {
+                    let z = samples.rows.dot(row, &ask.point);
+                    loss.curvature(z, samples.targets[row]).unwrap_or(0.0)
+                };
+                squares(self, rows, curvature, visit);
+            }
             Question::Values(frame) => {
                 let mut scratch = Scratch::default();
                 self.sample_quotients(&frame.probe(&ask.point), rows, &mut scratch, visit);
@@ -64,15 +76,19 @@ fn gradients(risk: &EmpiricalRisk, w: &[f64], rows: Range<usize>, visit: &mut dy
     });
 }
 
-/// `loss''(x'w) x x'` of every row: the upper triangle line by line, with what stands twice in the
+/// `curvature x x'` of every row: the upper triangle line by line, with what stands twice in the
 /// matrix times the root of two.
-fn hessians(risk: &EmpiricalRisk, w: &[f64], rows: Range<usize>, visit: &mut dyn FnMut(&[f64])) {
-    let columns = w.len();
+fn squares(
+    risk: &EmpiricalRisk,
+    rows: Range<usize>,
+    curvature: impl Fn(usize) -> f64,
+    visit: &mut dyn FnMut(&[f64]),
+) {
+    let columns = risk.samples.rows.width();
     let mut answer = vec![0.0; Question::Hessian.coordinates(columns)];
     let mut dense = vec![0.0; columns];
-    each_fitted(risk, w, rows, |row, z| {
-        // A loss without a second derivative is refused by the plan.
-        let curvature = risk.loss.curvature(z, risk.samples.targets[row]).unwrap_or(0.0);
+    for row in rows {
+        let curvature = curvature(row);
         dense.fill(0.0);
         risk.samples.rows.visit(row, |column, value| dense[column] = value);
         let mut at = 0;
@@ -85,7 +101,7 @@ fn hessians(risk: &EmpiricalRisk, w: &[f64], rows: Range<usize>, visit: &mut dyn
             at += columns - p;
         }
         visit(&answer);
-    });
+    }
 }
 
 /// `x'w` of every row, tile by tile.

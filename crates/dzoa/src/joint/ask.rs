@@ -20,6 +20,8 @@ pub struct Ask {
 pub enum Question {
     /// The gradient of a row's loss: P numbers.
     Gradient,
+    /// What bounds its second derivatives wherever they are taken: c3 x x', as below.
+    Majoriser,
     /// Its second derivatives: the upper triangle, so scaled that lengths are those of the matrix.
     Hessian,
     /// Difference quotients along common directions: J numbers, from function values alone.
@@ -40,6 +42,7 @@ impl Question {
     pub fn purpose(&self) -> &'static str {
         match self {
             Self::Gradient => "gradient",
+            Self::Majoriser => "majoriser",
             Self::Hessian => "hessian",
             Self::Values(_) => "values",
         }
@@ -49,7 +52,7 @@ impl Question {
     pub fn coordinates(&self, columns: usize) -> usize {
         match self {
             Self::Gradient => columns,
-            Self::Hessian => columns * (columns + 1) / 2,
+            Self::Majoriser | Self::Hessian => columns * (columns + 1) / 2,
             Self::Values(frame) => frame.count(),
         }
     }

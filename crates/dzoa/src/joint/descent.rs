@@ -109,7 +109,7 @@ impl Descent {
         let Some(Shield { slopes, .. }) = &self.shield else { return Ok(None) };
         Ok(Some(match question {
             Question::Values(frame) => slopes.quotients(point, frame)?,
-            Question::Gradient | Question::Hessian => slopes.gradients(point)?,
+            _ => slopes.gradients(point)?,
         }))
     }
 
@@ -150,7 +150,7 @@ impl Method for Descent {
         let DescentSettings { rounds, step, burn_in, .. } = self.settings;
         let gradient = match self.question(self.done) {
             Question::Values(frame) => frame.lift(sum),
-            Question::Gradient | Question::Hessian => sum.to_vec(),
+            _ => sum.to_vec(),
         };
         let point = self.point();
         let mut next: Vec<f64> = point.iter().zip(&gradient).map(|(a, g)| a - step * g).collect();

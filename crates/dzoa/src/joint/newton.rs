@@ -1,18 +1,19 @@
 //! Proximal Newton steps on few sums: `joint-newton`.
 //!
 //! ```text
-//! H_0     = sum of second derivatives at 0, where those of the logistic loss are largest
-//! warm up   w <- argmin g'(v - w) + 1/2 (v - w)'(H_0/boost)(v - w) + eta R(v), a few times
+//! M       = c3 times the sum of x x', which no sum of second derivatives exceeds anywhere
+//! warm up   w <- argmin g'(v - w) + 1/2 (v - w)'M(v - w) + eta R(v), a few times: no step size
 //! H       = sum of second derivatives where that ends; then with g_m, the sum of gradients at w_m,
 //! w_{m+1} = argmin g_m'(v - w_m) + 1/2 (v - w_m)'H(v - w_m) + eta R(v)
 //! report    argmin 1/2 v'Hv + (mean of g_m - H w_m, weighted by mu_m^2)'v + eta R(v)
 //! ```
 //!
-//! Eigenvalues of a noisy matrix are raised to what its noise can do to them.
+//! Eigenvalues of a noisy matrix are raised to what its noise can do to them, and cut at what a sum
+//! of second derivatives can have (Boehning 1992 has the bound M).
 
 use super::averaged::Averaged;
 use super::descent::Shield;
-use super::quadratic::{minimise, raised, times};
+use super::quadratic::{confined, minimise, times};
 use super::slopes::Slopes;
 use super::{Ask, Hidden, Method, Question};
 use crate::problem::regularizer::Penalty;
@@ -25,14 +26,12 @@ use std::sync::Arc;
 pub struct NewtonSettings {
     /// Steps in the metric of the first matrix.
     pub warm_up: u64,
-    /// How much longer those steps are than Newton's.
-    pub boost: f64,
     /// Newton steps in the metric of the second matrix.
     pub steps: u64,
     /// Of those, the first ones that are not averaged.
     pub skipped: u64,
-    /// Eigenvalues of the first and of the second matrix are at least this.
-    pub floors: [f64; 2],
+    /// The least and the largest eigenvalue that matrices are left with.
+    pub eigenvalues: [f64; 2],
     /// c3 of one row: the longest matrix of second derivatives.
     pub curvature: f64,
 }
@@ -92,7 +91,8 @@ impl Newton {
 
     fn question(&self, round: u64) -> Question {
         match self.stage(round) {
-            Stage::First | Stage::Second => Question::Hessian,
+            Stage::First => Question::Majoriser,
+            Stage::Second => Question::Hessian,
             Stage::WarmUp | Stage::Newton { .. } => Question::Gradient,
         }
     }
@@ -100,7 +100,9 @@ impl Newton {
     fn region(&self, round: u64, point: &[f64]) -> Result<Option<Region>, NoRegion> {
         let Some(Shield { slopes, .. }) = &self.shield else { return Ok(None) };
         let question = self.question(round);
-        let Question::Hessian = question else { return slopes.gradients(point).map(Some) };
+        if let Question::Gradient = question {
+            return slopes.gradients(point).map(Some);
+        }
         // Matrices `a x x'` with `0 <= a ||x||^2 <= c` have lengths up to c, and no two of them an
         // obtuse angle: they lie at most `sqrt(2) c` apart.
         let c = self.settings.curvature;
@@ -112,9 +114,8 @@ impl Newton {
         self.shield.as_ref().and_then(|shield| shield.mus.get(round as usize).copied())
     }
 
-    /// The whole matrix from its upper triangle, divided by `boost`, with eigenvalues of at least
-    /// `floor/boost`.
-    fn take_hessian(&mut self, sum: &[f64], floor: f64, boost: f64) {
+    /// The whole matrix from its upper triangle, with eigenvalues in their range.
+    fn take_hessian(&mut self, sum: &[f64]) {
         let n = self.now.len();
         let mut h = vec![0.0; n * n];
         let mut at = 0;
@@ -126,9 +127,7 @@ impl Newton {
             }
             at += n - p;
         }
-        let mut h = raised(&h, n, floor);
-        h.iter_mut().for_each(|value| *value /= boost);
-        self.hessian = h;
+        self.hessian = confined(&h, n, self.settings.eigenvalues);
     }
 
     /// One step with this sum of gradients.
@@ -175,10 +174,8 @@ impl Method for Newton {
     }
 
     fn absorb(&mut self, sum: &[f64]) {
-        let NewtonSettings { boost, floors: [first, second], .. } = self.settings;
         match self.stage(self.done) {
-            Stage::First => self.take_hessian(sum, first, boost),
-            Stage::Second => self.take_hessian(sum, second, 1.0),
+            Stage::First | Stage::Second => self.take_hessian(sum),
             stage => self.step(sum, stage),
         }
         self.done += 1;

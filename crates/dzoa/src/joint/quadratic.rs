@@ -83,8 +83,8 @@ pub(super) fn times(h: &[f64], v: &[f64], linear: &[f64]) -> Vec<f64> {
 /// Rounds of rotations at most; a handful is enough.
 const SWEEPS: usize = 60;
 
-/// A symmetric matrix with its eigenvalues raised to at least `floor`, by Jacobi's rotations.
-pub(super) fn raised(matrix: &[f64], n: usize, floor: f64) -> Vec<f64> {
+/// A symmetric matrix with its eigenvalues moved into a range, by Jacobi's rotations.
+pub(super) fn confined(matrix: &[f64], n: usize, [least, most]: [f64; 2]) -> Vec<f64> {
     let mut a = matrix.to_vec();
     let mut vectors = vec![0.0; n * n];
     (0..n).for_each(|i| vectors[i * n + i] = 1.0);
@@ -105,7 +105,9 @@ pub(super) fn raised(matrix: &[f64], n: usize, floor: f64) -> Vec<f64> {
     }
     let mut out = vec![0.0; n * n];
     for (i, vector) in vectors.chunks_exact(n).enumerate() {
-        let value = if a[i * n + i] > floor { a[i * n + i] } else { floor };
+        let value = a[i * n + i];
+        // A value that is no number ends at the floor.
+        let value = if value > least { value.min(most) } else { least };
         for p in 0..n {
             for q in 0..n {
                 out[p * n + q] += value * vector[p] * vector[q];
@@ -165,7 +167,7 @@ mod tests {
     #[test]
     fn every_penalty_ends_where_its_optimality_condition_holds() {
         let groups = vec![vec![0, 1]];
-        for regularizer in [Regularizer::L1, Regularizer::L2, Regularizer::GroupL1(groups)] {
+        for regularizer in [Regularizer::L1, Regularizer::L2, Regularizer::GroupL1 { groups }] {
             let penalty = Penalty { regularizer, weight: 0.3, penalized: 2 };
             let linear = [-0.5, 2.0];
             let v = minimise(&H, &linear, &penalty, &[3.0, -3.0]);
@@ -181,10 +183,10 @@ mod tests {
     #[test]
     fn small_eigenvalues_are_raised_and_others_stay() {
         // [[1, 2], [2, 1]] has the eigenvalues 3 and -1, with vectors (1, 1) and (1, -1).
-        let up = raised(&[1.0, 2.0, 2.0, 1.0], 2, 0.5);
+        let up = confined(&[1.0, 2.0, 2.0, 1.0], 2, [0.5, 9.0]);
         let expected = [1.75, 1.25, 1.25, 1.75];
         assert!(up.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12), "{up:?}");
-        let same = raised(&H, 2, 1e-3);
+        let same = confined(&H, 2, [1e-3, 9.0]);
         assert!(same.iter().zip(H).all(|(a, b)| (a - b).abs() < 1e-12), "{same:?}");
     }
 
@@ -199,11 +201,11 @@ mod tests {
                 (h[i * N + i + 1], h[(i + 1) * N + i]) = (-1.0, -1.0);
             }
         }
-        let same = raised(&h, N, 1e-9);
+        let same = confined(&h, N, [1e-9, 9.0]);
         assert!(same.iter().zip(&h).all(|(a, b)| (a - b).abs() < 1e-12));
         // With the floor at the third eigenvalue, the trace grows by what the first two lack.
         let value = |k: f64| 2.0 - 2.0 * (k * std::f64::consts::PI / 13.0).cos();
-        let up = raised(&h, N, value(3.0));
+        let up = confined(&h, N, [value(3.0), 9.0]);
         let trace: f64 = (0..N).map(|i| up[i * N + i]).sum();
         let expected = 24.0 + 2.0 * value(3.0) - value(1.0) - value(2.0);
         assert!((trace - expected).abs() < 1e-10, "{trace} {expected}");

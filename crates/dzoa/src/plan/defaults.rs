@@ -2,28 +2,41 @@
 
 use super::data::DataKind;
 use super::given::Auto;
+use super::joint::JOINT;
 use super::keys::{KeyError, Keys};
 use super::mechanism::{Mechanism, SumTerms};
 use super::plan::Plan;
 use super::rules;
 use super::spec::{Algorithm, RunSpec};
 use crate::problem::loss::Loss;
+use crate::registry::Options;
 use crate::run::EarlyStop;
 use dzoa_privacy::{Budget, Claim};
 
 impl RunSpec {
     /// What suits a loss where at most a budget is given: the mechanism that its slope allows, with
-    /// everything left to the rules. A mechanism that needs the two-point loop overrules the
-    /// algorithm.
+    /// everything left to the rules. Without an algorithm it is joint sums wherever the slope is
+    /// bounded. A mechanism that needs the two-point loop overrules the algorithm.
     pub fn for_budget(
         loss: &dyn Loss,
-        algorithm: Algorithm,
+        algorithm: Option<Algorithm>,
         budget: Option<Budget>,
         rows_per_person: usize,
     ) -> Result<Self, KeyError> {
         let Some(Budget { epsilon, delta }) = budget else {
-            return Ok(Self::new(algorithm, Mechanism::none()));
+            return Ok(Self::new(algorithm.unwrap_or(Algorithm::Admm), Mechanism::none()));
         };
+        if let (None, Some(entry)) = (&algorithm, loss.lipschitz().and(JOINT.first())) {
+            let total = Keys {
+                total_epsilon: Some(epsilon),
+                delta: Some(delta),
+                rows_per_person: Some(rows_per_person),
+                ..Keys::default()
+            };
+            let algorithm = Algorithm::Joint(entry, Options::default());
+            return Ok(Self::new(algorithm, Mechanism::from_keys("joint", &total)?));
+        }
+        let algorithm = algorithm.unwrap_or(Algorithm::Admm);
         let keys = Keys {
             total_epsilon: Some(epsilon),
             delta: Some(delta),
@@ -96,9 +109,11 @@ mod tests {
     fn a_slope_without_a_bound_needs_the_loop_and_nothing_else_overrules_the_algorithm() {
         let budget = Some(Budget { epsilon: 1.0, delta: 1e-5 });
         let chosen = |loss: &dyn Loss, budget| {
-            let spec = RunSpec::for_budget(loss, Algorithm::Admm, budget, 1).unwrap();
+            let spec = RunSpec::for_budget(loss, Some(Algorithm::Admm), budget, 1).unwrap();
             (spec.algorithm.name(), spec.mechanism.name())
         };
+        let free = RunSpec::for_budget(&Logistic, None, budget, 1).unwrap();
+        assert_eq!((free.algorithm.name(), free.mechanism.name()), ("joint-gradient", "joint"));
         assert_eq!(chosen(&Squared, budget), ("d-zoa", "scalar"));
         assert_eq!(chosen(&Logistic, budget), ("admm", "output"));
         assert_eq!(chosen(&Squared, None), ("admm", "none"));

@@ -10,11 +10,11 @@ use super::keys::{KeyError, Keys};
 use super::mechanism::{AgentPlace, Charges, Choice, Mechanism, Protection};
 use super::none::stable;
 use super::rules::{self, PAPER_LOOP};
-use crate::guarantee::{BudgetTarget, NoGuarantee, c1, radius};
+use crate::guarantee::{BudgetTarget, NoGuarantee, c1, c3, radius};
 use crate::primal::Certified;
 use crate::primal::PrimalStep;
 use crate::primal::ZerothOrder;
-use crate::primal::{SampleWeights, least_distance};
+use crate::primal::{SampleWeights, least_distance, least_smooth_distance};
 use crate::problem::PublicProblem;
 use crate::tuning::{Setting, Sizes, product};
 use dzoa_privacy::calibrate::{self, RoundQueries};
@@ -141,7 +141,7 @@ pub struct OutputQuery<'a> {
 
 impl OutputQuery<'_> {
     /// What its rounds charge so that they keep the target together. Without a tolerance, tau is a
-    /// thousandth of Lemma 3's sensitivity.
+    /// thousandth of Lemma 3's sensitivity, or what can be certified, where that is more.
     pub fn charges(
         &self,
         tolerance: Option<f64>,
@@ -151,14 +151,22 @@ impl OutputQuery<'_> {
         let c1 = c1(problem, k)?;
         let samples = problem.samples_to_weight_one(k);
         let lemma3 = calibrate::lemma3_of_weight(c1, rho, neighbourhood, samples);
-        let tau = tolerance.unwrap_or(TAU * lemma3);
         // Decided here, from public numbers: a solve that begins must be able to end on every data
         // set.
         let radius = radius(c1, problem.scale.heaviest(problem.agents()), rho, rounds);
         let (sample, quadratic) = (problem.sample_weight(k), rho * neighbourhood as f64);
         let total = problem.weight(k);
         let reach = radius + 0.5 * c1 * total / quadratic;
-        let least = least_distance(c1, SampleWeights { sample, total }, quadratic, reach);
+        let least = match problem.loss.smoothness() {
+            Some(_) => {
+                let far = reach * problem.norm_bound(k).unwrap_or(1.0).max(1.0);
+                least_smooth_distance(c3(problem, k)?, total, quadratic, far)
+            }
+            None => least_distance(c1, SampleWeights { sample, total }, quadratic, reach),
+        };
+        // Of very many rows one moves the minimiser by less than can be told from rounding. The
+        // tolerance is then what can be told, and is part of the sensitivity.
+        let tau = tolerance.unwrap_or((TAU * lemma3).max(least));
         if tau < least {
             return Err(NoGuarantee::Tolerance { tolerance: tau, least });
         }

@@ -1,8 +1,9 @@
 //! The public rules: every number that the library chooses by itself, from public numbers alone.
 //!
 //! No other file has such a constant. Those under a guarantee were tuned with
-//! `cargo run --release -p dzoa --example tune_exact`, on seeds that no document reports.
+//! `cargo run --release -p dzoa-lab --example tune_exact`, on seeds that no document reports.
 
+use crate::primal::ZerothOrder;
 use crate::problem::Problem;
 use dzoa_privacy::calibrate::Schedule;
 
@@ -29,6 +30,25 @@ pub struct LoopShape {
 
 /// The paper's loop.
 pub const PAPER_LOOP: LoopShape = LoopShape { inner_steps: 100, directions: 30, smoothing: 1.0 };
+
+/// The paper's loop, as far as it says what it takes. (Here, beside every other number that is
+/// chosen without being asked for.)
+impl Default for ZerothOrder {
+    fn default() -> Self {
+        let LoopShape { inner_steps, directions, smoothing } = PAPER_LOOP;
+        Self {
+            inner_steps,
+            directions,
+            smoothing,
+            alpha0_times_r: 1.0,
+            lipschitz: 1.0,
+            inner_average: false,
+            antithetic: false,
+            orthogonal: false,
+        }
+    }
+}
+
 /// For `scalar`: one query a round, along more directions, smoothed less.
 pub const SCALAR_LOOP: LoopShape = LoopShape { inner_steps: 1, directions: 40, smoothing: 0.1 };
 /// For black boxes without protection: few values a round.

@@ -12,8 +12,9 @@ pub fn stable_step(curvature: f64, features: usize, inner: &ZerothOrder) -> f64 
     1.0 / (curvature * spread)
 }
 
-/// A bound on the curvature of agent k's data term, for rows in the unit ball and without querying
-/// them. One agent's few rows may have their kinks together, smoothed over the width u1.
+/// A bound on the curvature of agent k's data term, from the rows' public bound (1 where there is
+/// none) and without querying them. One agent's few rows may have their kinks together, smoothed
+/// over the width u1.
 pub(super) fn bounded_curvature(problem: &Problem, k: usize, inner: &ZerothOrder) -> f64 {
     weight(problem, k) * problem.loss.smoothed_curvature(inner.smoothing)
 }
@@ -26,9 +27,10 @@ pub(super) fn typical_curvature(problem: &Problem, k: usize) -> f64 {
     weight(problem, k) * problem.loss.smoothness().unwrap_or(steepest / 4.0)
 }
 
-/// The weight of all of agent k's samples together.
+/// The weight of all of agent k's samples together, each as long as it may be.
 fn weight(problem: &Problem, k: usize) -> f64 {
-    problem.sample_weight(k) * problem.agents[k].count() as f64
+    let longest = problem.agents[k].rows.norm_bound().unwrap_or(1.0);
+    problem.sample_weight(k) * problem.agents[k].count() as f64 * longest.powi(2)
 }
 
 /// `alpha_0 R` for which the first step of the inner loop has this length.

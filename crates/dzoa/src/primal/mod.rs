@@ -8,7 +8,7 @@ mod two_point;
 
 pub use certified::Certified;
 pub(crate) use exact::rounding;
-pub use exact::{Exact, SampleWeights, least_distance};
+pub use exact::{Exact, SampleWeights, least_distance, least_smooth_distance};
 pub use lagrangian::Lagrangian;
 pub use scalar::{Scalar, ScalarPrediction};
 pub use two_point::{Descent, Workspace, ZerothOrder, gradient, measure_noise};

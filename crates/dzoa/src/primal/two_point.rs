@@ -34,21 +34,6 @@ pub struct ZerothOrder {
     pub orthogonal: bool,
 }
 
-impl Default for ZerothOrder {
-    fn default() -> Self {
-        Self {
-            inner_steps: 100,
-            directions: 30,
-            smoothing: 1.0,
-            alpha0_times_r: 1.0,
-            lipschitz: 1.0,
-            inner_average: false,
-            antithetic: false,
-            orthogonal: false,
-        }
-    }
-}
-
 /// What a descent did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Descent {

@@ -170,6 +170,48 @@ impl Rows {
         }
     }
 
+    /// `out += X' weights`, for as many rows from `first` on as there are weights.
+    pub fn add_transposed_from(&self, first: usize, weights: &[f64], out: &mut [f64]) {
+        match &self.storage {
+            Storage::Dense(values) => vectorized(
+                #[inline(always)]
+                || {
+                    let rows = values[first * self.width..].chunks_exact(self.width);
+                    for (row, weight) in rows.zip(weights) {
+                        out.iter_mut().zip(row).for_each(|(out, value)| *out += weight * value);
+                    }
+                },
+            ),
+            Storage::Sparse(_) => weights.iter().zip(first..).for_each(|(weight, row)| {
+                self.visit(row, |column, value| out[column] += weight * value);
+            }),
+        }
+    }
+
+    /// `out += X' diag(weights) X`, row by row, for as many rows from `first` on as there are
+    /// weights.
+    pub fn add_gram(&self, first: usize, weights: &[f64], scratch: &mut Vec<f64>, out: &mut [f64]) {
+        let width = self.width;
+        match &self.storage {
+            Storage::Dense(values) => {
+                let rows = &values[first * width..][..weights.len() * width];
+                scratch.clear();
+                let weighted = rows.chunks_exact(width).zip(weights);
+                scratch.extend(weighted.flat_map(|(row, w)| row.iter().map(move |v| w * v)));
+                let weighted = MatRef::from_row_major_slice(scratch, weights.len(), width);
+                let rows = MatRef::from_row_major_slice(rows, weights.len(), width);
+                let out = MatMut::from_row_major_slice_mut(out, width, width);
+                matmul(out, Accum::Add, weighted.transpose(), rows, 1.0, Par::Seq);
+            }
+            Storage::Sparse(_) => weights.iter().zip(first..).for_each(|(weight, row)| {
+                self.visit(row, |p, value| {
+                    let line = &mut out[p * width..][..width];
+                    self.visit(row, |q, other| line[q] += weight * value * other);
+                });
+            }),
+        }
+    }
+
     /// `X'X`, row by row.
     pub fn gram(&self) -> Vec<f64> {
         let mut gram = vec![0.0; self.width * self.width];
@@ -311,20 +353,104 @@ impl Rows {
     }
 
     /// Divides every row by `max(1, ||row||)`.
-    pub fn into_unit_ball(mut self) -> Self {
+    pub fn into_unit_ball(self) -> Self {
+        self.within(1.0)
+    }
+
+    /// Divides every row by `max(1, ||row||/bound)`, so that none is longer than the bound.
+    pub fn within(mut self, bound: f64) -> Self {
         for row in 0..self.count {
-            let norm = self.norm(row);
-            if norm > 1.0 {
-                let values = match &mut self.storage {
-                    Storage::Dense(values) => &mut values[row * self.width..][..self.width],
-                    Storage::Sparse(rows) => rows.values_mut(row),
-                };
-                values.iter_mut().for_each(|value| *value /= norm);
+            let excess = self.norm(row) / bound;
+            if excess > 1.0 {
+                self.divide(row, false, excess);
             }
         }
-        self.norm_bound = Some(self.norm_bound.unwrap_or(1.0).min(1.0));
+        self.norm_bound = Some(self.norm_bound.unwrap_or(bound).min(bound));
         self
     }
+
+    /// Divides all rows by one public number, and then cuts features that are longer than 1 to that
+    /// length. Where the last column is a constant, it is divided as well and never cut: it stays
+    /// constant. Says how many rows were cut, which only their owner may know.
+    ///
+    /// With a constant of 1 the bound on a row is `sqrt(1 + 1/row_norm^2)`, without one it is 1.
+    ///
+    /// ```
+    /// let rows = dzoa::problem::data::Rows::dense(3, vec![0.5, 0.0, 1.0, 3.0, 4.0, 1.0])?;
+    /// let (rows, cut) = rows.over_row_norm(2.0, true);
+    /// assert_eq!((rows.dot(0, &[1.0, 1.0, 0.0]), cut), (0.25, 1));
+    /// // (3, 4)/2 has the norm 5/2; the constant is 1/2 in both rows.
+    /// assert_eq!(rows.dot(1, &[1.0, 0.0, 0.0]), 0.6);
+    /// assert_eq!((rows.dot(0, &[0.0, 0.0, 1.0]), rows.dot(1, &[0.0, 0.0, 1.0])), (0.5, 0.5));
+    /// assert!(rows.norm_bound().unwrap() >= 1.25_f64.sqrt());
+    /// # Ok::<(), dzoa::problem::DataError>(())
+    /// ```
+    pub fn over_row_norm(mut self, row_norm: f64, has_constant: bool) -> (Self, usize) {
+        let features = self.width - usize::from(has_constant);
+        let mut cut = 0;
+        for row in 0..self.count {
+            self.divide(row, false, row_norm);
+            let mut entries = Vec::new();
+            self.visit(row, |column, value| {
+                if column < features {
+                    entries.push(value);
+                }
+            });
+            let length = length(entries.iter().copied());
+            if length > 1.0 {
+                self.divide(row, has_constant, length);
+                cut += 1;
+            }
+        }
+        // Upwards: a sensitivity rests on it.
+        self.norm_bound = Some(match has_constant {
+            true => 1.0_f64.hypot(1.0 / row_norm).next_up(),
+            false => 1.0,
+        });
+        (self, cut)
+    }
+
+    /// Divides the entries of one row, but for the constant in the last column.
+    fn divide(&mut self, row: usize, but_constant: bool, by: f64) {
+        let last = self.width - 1;
+        let values = match &mut self.storage {
+            Storage::Dense(values) => {
+                let width = if but_constant { last } else { self.width };
+                &mut values[row * self.width..][..width]
+            }
+            Storage::Sparse(rows) => {
+                // Columns increase, and a row without a target has no constant.
+                let ends = but_constant && rows.row(row).any(|(column, _)| column as usize == last);
+                let values = rows.values_mut(row);
+                let stored = values.len() - usize::from(ends);
+                &mut values[..stored]
+            }
+        };
+        values.iter_mut().for_each(|value| *value /= by);
+    }
+}
+
+/// The length of a row whose numbers are uniform between -1 and 1, whose 0/1 entries are 1, and
+/// whose constant, if it has one, is 1: the public rule for what rows are divided by.
+///
+/// ```
+/// assert_eq!(dzoa::problem::data::typical_row_norm(3, 2, true), 2.0);
+/// ```
+pub fn typical_row_norm(numbers: usize, flags: usize, has_constant: bool) -> f64 {
+    (numbers as f64 / 3.0 + flags as f64 + f64::from(u8::from(has_constant))).sqrt()
+}
+
+/// The Euclidean norm, also where the sum of squares is no number any more.
+fn length(values: impl Iterator<Item = f64> + Clone) -> f64 {
+    let square: f64 = values.clone().map(|value| value * value).sum();
+    if square.is_normal() {
+        return square.sqrt();
+    }
+    let largest = values.clone().map(f64::abs).fold(0.0, f64::max);
+    if largest == 0.0 {
+        return 0.0;
+    }
+    largest * values.map(|value| (value / largest).powi(2)).sum::<f64>().sqrt()
 }
 
 /// One agent's private data set `D_k = (X_k, y_k)`.

@@ -97,8 +97,11 @@ impl Problem {
     fn fingerprint_under(&self, scale: Scale, k: usize) -> Digest {
         let Self { loss, regularizer, eta, intercept, .. } = self;
         let mut hasher = blake3::Hasher::new_derive_key("dzoa 2026 rows and problem");
+        let number = |(key, number): (&str, f64)| format!(" {key}={number:e}");
+        let numbers: String = loss.parameters().into_iter().map(number).collect();
+        let loss = loss.name();
         let scale = scale.said(self.agents[k].count(), self.total());
-        let asked = format!("{} {regularizer:?} {eta:e} {scale} {intercept}", loss.name());
+        let asked = format!("{loss}{numbers} {regularizer:?} {eta:e} {scale} {intercept}");
         hasher.update(asked.as_bytes());
         self.agents[k].digest_into(&mut hasher);
         Digest::from(*hasher.finalize().as_bytes())
@@ -158,4 +161,29 @@ pub struct LocalObjective {
     pub data: Arc<dyn Objective>,
     /// `(eta/K) R(b)`.
     pub penalty: Penalty,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::problem::data::Rows;
+    use crate::problem::loss::{Huber, Logistic, Pinball};
+
+    #[test]
+    fn a_fingerprint_tells_losses_apart_that_differ_in_a_number() {
+        let rows = Rows::dense(1, vec![0.5, -0.25]).unwrap();
+        let agents = vec![Arc::new(Samples::new(rows, vec![1.0, -1.0]).unwrap())];
+        let of = |loss: Arc<dyn Loss>| {
+            let (regularizer, scale, agents) = (Regularizer::L1, Scale::Mean, agents.clone());
+            Problem { loss, regularizer, eta: 0.1, scale, intercept: false, agents }.fingerprint(0)
+        };
+        let huber = |delta| of(Arc::new(Huber { delta }));
+        let pinball = |quantile| of(Arc::new(Pinball { quantile }));
+        let near = f64::from_bits(1f64.to_bits() + 1);
+        let all = [huber(1.0), huber(near), pinball(0.5), pinball(0.25), of(Arc::new(Logistic))];
+        for (i, one) in all.iter().enumerate() {
+            assert!(all[i + 1..].iter().all(|other| other != one), "{all:?}");
+        }
+        assert_eq!(huber(1.0), huber(1.0));
+    }
 }

@@ -1,11 +1,16 @@
-//! The centralised optimum `beta^c`, by an interior-point solver, with a certificate.
+//! The centralised optimum `beta^c`, with a certificate.
 //!
-//! Every built-in loss and regulariser becomes a conic program for Clarabel. A few Newton steps on
-//! the support then polish the smooth cases to full precision. The certificate is computed here
-//! from the polished point: a duality gap, not the solver's word.
+//! Few rows become a conic program for Clarabel, which knows every built-in loss and regulariser. A
+//! few Newton steps on the support then polish the smooth cases to full precision. Many rows are
+//! solved by proximal Newton steps ([`crate::newton`]) where the loss is smooth, and by an
+//! interior-point method of our own where it has kinks: their systems have one unknown per column.
+//! The certificate is computed here from the point that was found: a duality gap, not the solver's
+//! word.
 
 mod conic;
+mod kinks;
 
+use crate::newton::{self, Expansion, NewtonLimits};
 use crate::problem::Problem;
 use conic::Solution;
 use faer::Side;
@@ -32,7 +37,7 @@ pub struct Certificate {
     pub duality_gap: Option<f64>,
     /// Largest violation of stationarity in any coordinate.
     pub stationarity: f64,
-    /// Iterations of the interior-point solver.
+    /// Iterations of the solver.
     pub iterations: u32,
 }
 
@@ -45,15 +50,128 @@ pub enum ReferenceError {
     /// The solver ended otherwise.
     #[error("the reference solver ended with status {0}")]
     Solver(String),
+    /// Nobody wants it.
+    #[error("it was not asked for")]
+    NotAsked,
+    /// It is left out by default, since it would take long.
+    #[error(
+        "it would take about {seconds:.0} s, and at most {most} s are spent unasked; \
+         run.reference = \"always\" computes it"
+    )]
+    TakesLong {
+        /// What it would take, roughly.
+        seconds: f64,
+        /// What is spent by default.
+        most: f64,
+    },
 }
+
+/// Whether the optimum is computed beside a run, which does not need it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReferenceWish {
+    /// Where it takes less than about [`MOST_SECONDS`].
+    #[default]
+    Auto,
+    /// However long it takes.
+    Always,
+    /// Not at all.
+    Never,
+}
+
+/// What the optimum may take where nobody asked for it, by a rough count of operations.
+pub const MOST_SECONDS: f64 = 60.0;
+
+/// The optimum, as far as it is wished for.
+pub fn wished_optimum(problem: &Problem, wish: ReferenceWish) -> Result<Optimum, ReferenceError> {
+    let (own, independent) = rough_seconds(problem);
+    let seconds = own.unwrap_or(independent);
+    match wish {
+        ReferenceWish::Never => Err(ReferenceError::NotAsked),
+        ReferenceWish::Auto if seconds > MOST_SECONDS => {
+            Err(ReferenceError::TakesLong { seconds, most: MOST_SECONDS })
+        }
+        // Our own solver is quick, and Clarabel would not be.
+        ReferenceWish::Auto if independent > MOST_SECONDS => own_optimum(problem)
+            .ok_or(ReferenceError::TakesLong { seconds: independent, most: MOST_SECONDS }),
+        ReferenceWish::Auto | ReferenceWish::Always => optimum(problem),
+    }
+}
+
+/// What our own solver and Clarabel would take, roughly, on one core of a plain machine.
+fn rough_seconds(problem: &Problem) -> (Option<f64>, f64) {
+    let entries: usize = problem.agents.iter().map(|samples| samples.rows.stored()).sum();
+    let gram = entries as f64 * problem.dim() as f64;
+    let smooth = problem.loss.smoothness().is_some();
+    let own = problem.regularizer.separable().is_some() && problem.dim() <= newton::MOST_COLUMNS;
+    (own.then_some(gram * if smooth { 4e-9 } else { 2e-8 }), entries as f64 * 5e-5)
+}
+
+/// Entries of all rows up to which Clarabel solves: it takes a blink there, and is not ours.
+const FEW_ENTRIES: usize = 10_000;
+/// A larger violation of stationarity, and Clarabel is asked after all.
+const STATIONARY: f64 = 1e-7;
 
 /// Minimises eq. (1).
 #[doc(alias = "beta^c")]
 pub fn optimum(problem: &Problem) -> Result<Optimum, ReferenceError> {
+    let entries: usize = problem.agents.iter().map(|samples| samples.rows.stored()).sum();
+    match entries <= FEW_ENTRIES {
+        true => independent_optimum(problem),
+        false => own_optimum(problem).map_or_else(|| independent_optimum(problem), Ok),
+    }
+}
+
+/// Minimises eq. (1) by Clarabel, however many rows there are: the independent check.
+pub fn independent_optimum(problem: &Problem) -> Result<Optimum, ReferenceError> {
     let Solution { mut b, line_duals, iterations } = conic::solve(problem)?;
     polish(problem, &mut b);
     let certificate = certify(problem, &b, line_duals.as_deref(), iterations);
     Ok(Optimum { objective: problem.value(&b), coefficients: b, certificate })
+}
+
+/// Minimises eq. (1) by our own solvers, where they can and come near enough.
+fn own_optimum(problem: &Problem) -> Option<Optimum> {
+    let limits = NewtonLimits::default();
+    let found = by_sums(problem, limits).filter(|found| found.converged)?;
+    let iterations = found.sums as u32;
+    let certificate = certify(problem, &found.b, found.slopes.as_deref(), iterations);
+    let near = certificate.stationarity <= STATIONARY;
+    let objective = problem.value(&found.b);
+    near.then_some(Optimum { objective, coefficients: found.b, certificate })
+}
+
+/// The minimiser of eq. (1) from nothing but sums over all rows at points that everybody knows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BySums {
+    /// The minimiser.
+    pub b: Vec<f64>,
+    /// How often everybody's sums were asked for.
+    pub sums: usize,
+    /// Whether the last step was as short as it should be.
+    pub converged: bool,
+    /// For a loss with kinks: the slope that the multipliers choose, per sample.
+    slopes: Option<Vec<f64>>,
+}
+
+/// Minimises eq. (1) from sums of derivatives, which agents can flood over any network: value,
+/// gradient and Hessian of their data terms where the loss is smooth; where it has a kink, the sums
+/// of an interior-point method. `None` where loss or penalty allow neither.
+pub fn by_sums(problem: &Problem, limits: NewtonLimits) -> Option<BySums> {
+    if problem.dim() > newton::MOST_COLUMNS {
+        return None;
+    }
+    if problem.loss.smoothness().is_none() {
+        return kinks::solve(problem, limits.sums);
+    }
+    let risks: Vec<_> = (0..problem.agents.len()).map(|k| problem.risk(k)).collect();
+    let mut expand = |b: &[f64], with_hessian: bool| {
+        let mut sum = Expansion::zero(b.len(), with_hessian);
+        risks.iter().for_each(|risk| sum.add(&Expansion::of(risk, b, with_hessian)));
+        sum
+    };
+    let (penalty, start) = (problem.penalty(problem.eta), vec![0.0; problem.dim()]);
+    let end = newton::minimise(&mut expand, &penalty, &start, Vec::new(), limits)?;
+    Some(BySums { b: end.b, sums: end.sums, converged: end.converged, slopes: None })
 }
 
 /// The slopes of all samples at `b`, the gradient of the data term, and, where the loss is smooth

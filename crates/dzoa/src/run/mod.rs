@@ -15,7 +15,7 @@ pub use build::{
 };
 pub use drive::{OutOfStep, Releasing, drive};
 pub use lockstep::Lockstep;
-pub use observe::{EarlyStop, Observer, RoundView};
+pub use observe::{EarlyStop, Observer, Residuals, RoundView};
 pub use record::{AgentRecord, Recorder, ValueRecord, ValueRecorder};
 pub use simulate::simulate;
 pub use sums::{JointSimulation, NotReplayed};

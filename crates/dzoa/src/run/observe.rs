@@ -51,6 +51,43 @@ impl<F: FnMut(&RoundView<'_>) -> ControlFlow<()>> Observer for F {
     }
 }
 
+/// How far releases are from consensus, from releases alone: public wherever they are.
+#[derive(Clone, Debug, Default)]
+pub struct Residuals {
+    rho: f64,
+    last: Vec<Vec<f64>>,
+    /// The largest coordinate by which two agents differ.
+    pub primal: f64,
+    /// rho times the largest coordinate by which a release moved in the last round; infinite after
+    /// the first.
+    pub dual: f64,
+}
+
+impl Residuals {
+    /// For a run with this rho.
+    pub fn new(rho: f64) -> Self {
+        Self { rho, last: Vec::new(), primal: f64::INFINITY, dual: f64::INFINITY }
+    }
+}
+
+impl Observer for Residuals {
+    fn round(&mut self, view: &RoundView<'_>) -> ControlFlow<()> {
+        let simulation = view.simulation;
+        let now: Vec<Vec<f64>> =
+            (0..simulation.len()).map(|k| simulation.release(k).to_vec()).collect();
+        let apart = |a: &Vec<f64>, b: &Vec<f64>| {
+            a.iter().zip(b).fold(0.0, |most: f64, (a, b)| most.max((a - b).abs()))
+        };
+        self.primal = now.iter().map(|beta| apart(beta, &now[0])).fold(0.0, f64::max);
+        if self.last.len() == now.len() {
+            let moved = self.last.iter().zip(&now).map(|(last, now)| apart(last, now));
+            self.dual = self.rho * moved.fold(0.0, f64::max);
+        }
+        self.last = now;
+        ControlFlow::Continue(())
+    }
+}
+
 /// Ends a run once no release moves any more and all agents agree, to within a tolerance. It looks
 /// at releases only: a stopping rule that saw private values would be a release itself.
 #[derive(Debug)]

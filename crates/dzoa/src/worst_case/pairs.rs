@@ -144,8 +144,10 @@ impl RowPair {
             }
             let rows = Rows::dense(samples.rows.width(), values).ok()?;
             // No longer than the agent's own rows may be, not by a rounding.
-            let cut = samples.rows.norm_bound() == Some(1.0);
-            let rows = if cut { rows.into_unit_ball() } else { rows };
+            let rows = match samples.rows.norm_bound() {
+                Some(bound) => rows.within(bound),
+                None => rows,
+            };
             Samples::new(rows, targets).ok().map(Arc::new)
         };
         Some([with(&self.one)?, with(&self.other)?])

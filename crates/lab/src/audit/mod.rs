@@ -125,9 +125,10 @@ pub fn audit(
 
 /// The plan of the whole run.
 fn whole_plan(spec: &AuditSpec<'_>) -> Result<Plan> {
-    let mechanism = match reference::optimum(spec.problem) {
-        Ok(optimum) => spec.run.mechanism.with_optimum(&optimum.coefficients),
-        Err(_) => spec.run.mechanism.clone(),
+    let wanted = spec.run.mechanism.needs_optimum();
+    let mechanism = match wanted.then(|| reference::optimum(spec.problem)) {
+        Some(Ok(optimum)) => spec.run.mechanism.with_optimum(&optimum.coefficients),
+        _ => spec.run.mechanism.clone(),
     };
     let run = RunSpec { mechanism, ..spec.run.clone() };
     Plan::new(&run, &Data::Rows(spec.problem.clone()), spec.graph).map_err(refused)

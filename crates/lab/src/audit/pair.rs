@@ -5,6 +5,7 @@ use dzoa::prelude::*;
 use dzoa::primal::Lagrangian;
 use dzoa::problem::loss::Targets;
 use dzoa::run::evaluate::distance_squared;
+use dzoa_report::readable;
 use dzoa_table::{Error, Result};
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -45,9 +46,9 @@ pub fn worst_pair(plan: &Plan, k: usize, bounded: bool) -> Result<Pair> {
     let (distance, _, Candidate { row, how, .. }, problem) =
         best.ok_or_else(|| Error::run("no neighbouring data set could be made"))?;
     let description = format!(
-        "row {} replaced by {how}; it moves the first exact update by {:.3e}",
+        "row {} replaced by {how}; it moves the first exact update by {}",
         row + 1,
-        distance.sqrt()
+        readable(distance.sqrt())
     );
     Ok(Pair { problem, description })
 }
@@ -103,8 +104,10 @@ impl Candidate {
             .expect("the entries come from valid rows");
         let rows = if samples.rows.is_sparse() { rows } else { rows.to_dense() };
         // The other data set keeps what is public about rows.
-        let cut = samples.rows.norm_bound() == Some(1.0);
-        let rows = if cut { rows.into_unit_ball() } else { rows };
+        let rows = match samples.rows.norm_bound() {
+            Some(bound) => rows.within(bound),
+            None => rows,
+        };
         let mut targets = samples.targets.clone();
         targets[self.row] = self.y;
         let mut other = problem.clone();

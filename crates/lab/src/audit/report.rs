@@ -1,6 +1,7 @@
 //! What an audit found.
 
 use dzoa::worst_case::LargestMove;
+use dzoa_report::readable_to;
 use serde::Serialize;
 
 /// audit.json
@@ -76,8 +77,10 @@ impl Sensitivity {
         let Self { claimed, largest_move, round, rows, holds } = self;
         let verdict = if *holds { "within" } else { "BEYOND" };
         format!(
-            "without noise, {rows} moves the update of round {round} by {largest_move:.4e}: \
-             {verdict} the claimed {claimed:.4e}"
+            "without noise, {rows} moves the update of round {round} by {}: {verdict} the claimed \
+             {}",
+            readable_to(*largest_move, 5),
+            readable_to(*claimed, 5)
         )
     }
 }
@@ -122,8 +125,9 @@ impl AuditReport {
         }
         if let Some(found) = &report.sensitivity {
             text.push_str(&format!(
-                "  sensitivity        {:.4e} claimed, largest move found {:.4e}\n",
-                found.claimed, found.largest_move
+                "  sensitivity        {} claimed, largest move found {}\n",
+                readable_to(found.claimed, 5),
+                readable_to(found.largest_move, 5)
             ));
         }
         for control in &report.controls {

@@ -18,6 +18,7 @@ mod format1;
 pub use format1::{OldEntry, OldHeader, migrate};
 
 use crate::accountant::{Accountant, Unsupported};
+use crate::charge::json;
 use crate::{
     Begin, Budget, Charge, Claim, Condition, Digest, Event, ExactGaussian, Query, RunId, Seen,
 };
@@ -186,8 +187,7 @@ pub struct Receipt {
 impl Ledger {
     /// An empty ledger for one data set.
     pub fn new(header: Header) -> Self {
-        let text = serde_json::to_string(&header).expect("a header is plain data");
-        let head = Digest::from(*blake3::hash(text.as_bytes()).as_bytes());
+        let head = Digest::from(*blake3::hash(&json(&header)).as_bytes());
         Self { head, header: Some(header), ..Self::default() }
     }
 
@@ -436,8 +436,7 @@ fn context_of(event: &Event) -> Option<Digest> {
 
 /// The digest of an entry on top of the digest before it.
 fn link(before: Digest, index: u64, version: u32, record: &LedgerRecord) -> Digest {
-    let record = serde_json::to_string(record).expect("a record is plain data");
     let mut hasher = blake3::Hasher::new();
     hasher.update(&before.0).update(&index.to_le_bytes()).update(&version.to_le_bytes());
-    Digest::from(*hasher.update(record.as_bytes()).finalize().as_bytes())
+    Digest::from(*hasher.update(&json(record)).finalize().as_bytes())
 }

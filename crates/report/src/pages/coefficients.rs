@@ -3,6 +3,7 @@
 
 use super::chart::number;
 use crate::summary::Summary;
+use crate::units::readable;
 use maud::{Markup, html};
 
 /// Rows of the table.
@@ -71,6 +72,32 @@ pub fn table(summary: &Summary) -> Markup {
             }
         }
     }
+}
+
+/// The coefficients in the units of the file.
+pub fn own_units(summary: &Summary) -> Option<Markup> {
+    let own = summary.own_units.as_ref().filter(|own| !own.rows_to_unit_ball)?;
+    let odds = own.coefficients.iter().any(|own| own.odds_ratio.is_some());
+    let found: Vec<_> = own.coefficients.iter().filter(|own| own.value != 0.0).collect();
+    Some(html! {
+        p {
+            "In the data's own units: what one unit of a number adds"
+            @if odds { " to the log-odds, and by what it multiplies the odds" }
+            ", or a level in place of the one that is left out. model.json has the formula."
+        }
+        table.facts aria-label="Coefficients in the data's own units" {
+            tr { th scope="row" { "(intercept)" } td { (readable(own.intercept)) } }
+            @for own in found.iter().take(MOST_ROWS) {
+                tr {
+                    th scope="row" { (own.name) }
+                    td {
+                        (readable(own.value))
+                        @if let Some(odds) = own.odds_ratio { " (odds × " (readable(odds)) ")" }
+                    }
+                }
+            }
+        }
+    })
 }
 
 fn place(percent: f64) -> String {

@@ -1,6 +1,7 @@
 //! The numbers that a reader looks for first.
 
 use crate::summary::Summary;
+use crate::units::readable;
 use dzoa::run::evaluate::{deviation, quantile};
 use maud::{Markup, html};
 
@@ -26,12 +27,18 @@ fn unbroken(value: &str) -> Markup {
 /// Label and value of what a reader looks for first.
 pub fn facts(summary: &Summary) -> Vec<(&'static str, String)> {
     let mut facts = Vec::new();
-    if let Some(error) = summary.final_error {
-        facts.push(("normalised error", format!("{error:.3e}")));
+    if summary.redundant {
+        // Other coefficients make the same predictions: only the objective tells how far it is.
+        if let (Some(found), Some(least)) = (summary.objective, summary.optimum) {
+            let above = (found - least) / least.abs().max(f64::MIN_POSITIVE);
+            facts.push(("objective above its least", format!("{} of it", readable(above))));
+        }
+    } else if let Some(error) = summary.final_error {
+        facts.push(("normalised error", readable(error)));
     }
     let errors: Vec<f64> = summary.final_errors.iter().copied().flatten().collect();
-    if errors.len() > 1 {
-        facts.push(("its median over trials", format!("{:.3e}", quantile(&errors, 0.5))));
+    if errors.len() > 1 && !summary.redundant {
+        facts.push(("its median over trials", readable(quantile(&errors, 0.5))));
     }
     if let Some(objective) = summary.objective {
         facts.push(("objective", format!("{objective:.9}")));
@@ -47,7 +54,7 @@ pub fn facts(summary: &Summary) -> Vec<(&'static str, String)> {
         facts.push(("centralised optimum", format!("{optimum:.9} ({gap})")));
     }
     if let Some(consensus) = summary.consensus {
-        facts.push(("agents agree to", format!("{consensus:.2e}")));
+        facts.push(("agents agree to", readable(consensus)));
     }
     if summary.oracle_calls > 0 {
         facts.push(("objective values asked for", summary.oracle_calls.to_string()));

@@ -68,6 +68,7 @@ pub fn run_html(summary: &Summary, trace: &Trace, rows: &[ComparisonRow]) -> Res
         section aria-labelledby="coefficients" {
             h2 id="coefficients" { "Coefficients" }
             (coefficients::table(summary))
+            @if let Some(own) = coefficients::own_units(summary) { (own) }
         }
         @if !rows.is_empty() {
             section aria-labelledby="comparison" {

@@ -1,10 +1,14 @@
 //! Drops or keeps, encodes, clips and counts: from records of text to rows of features.
 
+use super::decimal::Decimals;
 use super::layout::Layout;
-use super::{Cell, Counts, Loaded, Request, Spot, Task};
+use super::recode::Recodes;
+use super::{Cell, Counts, InputRow, Loaded, Request, Spot, Task};
 use crate::error::{Error, Result, shown};
-use crate::schema::{Coding, Fault, TargetColumn};
+use crate::schema::{Coding, Fault, Kind, TargetColumn};
 use dzoa::problem::data::{Rows, Samples};
+use dzoa::problem::loss::Targets;
+use std::borrow::Cow;
 
 /// Turns records into encoded rows.
 #[derive(Debug)]
@@ -22,6 +26,14 @@ pub struct Assembler<'a> {
     /// What happened so far.
     pub counts: Counts,
     coding: Option<Coding>,
+    /// Rows of the negative and of the positive class.
+    classes: [usize; 2],
+    decimals: Decimals,
+    recodes: Recodes<'a>,
+    id_names: Vec<String>,
+    extra: Vec<String>,
+    /// Every row of the file, where predictions are asked for.
+    inputs: Vec<InputRow>,
 }
 
 /// What becomes of a row, decided before anything in it is judged: an unknown level beside a `?`
@@ -58,7 +70,24 @@ impl<'a> Assembler<'a> {
             labels: request.label_column.map(|_| Vec::new()),
             counts: Counts::default(),
             coding: None,
+            classes: [0; 2],
+            decimals: Decimals::new(request.reading.decimal, b','),
+            recodes: Recodes::new(request),
+            id_names: Vec::new(),
+            extra: Vec::new(),
+            inputs: Vec::new(),
         }
+    }
+
+    /// What parts the fields of the file, so that no number holds it.
+    pub fn set_delimiter(&mut self, delimiter: u8) {
+        self.decimals = Decimals::new(self.request.reading.decimal, delimiter);
+    }
+
+    /// Takes note of the columns that are carried along, and of those that are not.
+    pub fn begin(&mut self, layout: &Layout) {
+        self.id_names = layout.ids.iter().map(|(name, _)| name.clone()).collect();
+        self.extra = layout.extra.clone();
     }
 
     /// The place of a line.
@@ -73,26 +102,87 @@ impl<'a> Assembler<'a> {
         layout: &Layout,
         field: impl Fn(usize) -> Option<&'r str>,
         target: Option<Cell<'r>>,
-    ) -> Result<()> {
+    ) -> Result<()>
+    where
+        'a: 'r,
+    {
         let schema = self.request.schema;
         let target = target.or_else(|| layout.target.map(|at| Cell { spot, text: field(at) }));
-        let recorded = |at: usize| field(at).filter(|text| !schema.is_missing(text));
-        let lacks = |at: &usize| recorded(*at).is_none();
+        let target = target.map(|cell| self.recoded(cell));
         // Which agent has a row is public, but a row without an agent has nowhere to go.
-        if layout.label.as_ref().is_some_and(lacks) {
+        let lacks = |at: usize| field(at).is_none_or(|text| schema.is_missing(text));
+        if layout.label.is_some_and(lacks) {
             self.drop_row();
             return Ok(());
         }
         let label = layout.label.and_then(&field).map(str::to_string);
-        match self.fate(target, layout.columns.iter().flatten().any(lacks)) {
-            Fate::Drop => self.drop_row(),
+        let recorded = |this: &Self, column: usize, at: usize| -> Option<&'r str> {
+            let text = this.recodes.feature(column, &schema.columns[column], field(at)?);
+            (!schema.is_missing(text)).then_some(text)
+        };
+        let mut columns = layout.columns.iter().enumerate();
+        let absent =
+            columns.find(|(column, at)| at.is_some_and(|at| recorded(self, *column, at).is_none()));
+        let absent = absent.map(|(column, _)| schema.columns[column].name.as_str());
+        if self.request.task == Task::Predict {
+            let ids = layout.ids.iter().map(|(_, at)| field(*at).unwrap_or_default().into());
+            self.inputs.push(InputRow { ids: ids.collect(), row: Err(String::new()) });
+        }
+        match self.fate(target, absent.is_some()) {
+            Fate::Drop => self.unpredicted(absent),
             Fate::Blank => self.blank_row(label),
             Fate::Encode => {
-                self.features(spot, layout, recorded)?;
-                self.end_row(target, label)?;
+                let outcome = self
+                    .features(spot, layout, recorded)
+                    .and_then(|()| self.end_row(target, label));
+                self.judge(spot, outcome)?;
             }
         }
         Ok(())
+    }
+
+    /// A target in the words of the schema.
+    pub fn recoded<'r>(&self, cell: Cell<'r>) -> Cell<'r>
+    where
+        'a: 'r,
+    {
+        let target = &self.request.schema.target;
+        Cell { text: cell.text.map(|text| self.recodes.target(target, text)), ..cell }
+    }
+
+    /// Leaves out a row that lacks a value, with the reason where predictions are asked for.
+    pub fn unpredicted(&mut self, absent: Option<&str>) {
+        if let (Some(input), Some(column)) = (self.inputs.last_mut(), absent) {
+            input.row = Err(format!("column {} is missing", shown(column)));
+        }
+        self.drop_row();
+    }
+
+    /// What is wrong with a row ends a fit, and is the reason why it has no prediction.
+    pub fn judge(&mut self, spot: Spot<'_>, outcome: Result<()>) -> Result<()> {
+        if self.request.task != Task::Predict {
+            return outcome;
+        }
+        let kept = self.targets.len();
+        let Some(input) = self.inputs.last_mut() else { return outcome };
+        match outcome {
+            Ok(()) => input.row = Ok(kept - 1),
+            Err(error) => {
+                let place = format!("{spot}: ");
+                let message = error.message();
+                input.row = Err(message.strip_prefix(&place).unwrap_or(message).to_string());
+                self.counts.unreadable += 1;
+                self.counts.read += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes room for one row of a file without columns that name it.
+    pub fn begin_input(&mut self) {
+        if self.request.task == Task::Predict {
+            self.inputs.push(InputRow { ids: Vec::new(), row: Err(String::new()) });
+        }
     }
 
     /// Encodes the features of one record; where nothing is recorded the schema says what they are.
@@ -100,15 +190,20 @@ impl<'a> Assembler<'a> {
         &mut self,
         spot: Spot<'r>,
         layout: &Layout,
-        recorded: impl Fn(usize) -> Option<&'r str>,
+        recorded: impl Fn(&Self, usize, usize) -> Option<&'r str>,
     ) -> Result<()> {
         self.begin_row();
         let mut first = 0;
-        for (column, at) in self.request.schema.columns.iter().zip(&layout.columns) {
+        let columns = self.request.schema.columns.iter().zip(&layout.columns);
+        for (number, (column, at)) in columns.enumerate() {
             let Some(at) = *at else { continue };
-            if let Some(text) = recorded(at) {
+            if let Some(text) = recorded(self, number, at) {
                 let place = || format!("{spot}: column {}", shown(&column.name));
-                let outcome = column.encode(text, first, &mut self.entries);
+                let text = match column.kind {
+                    Kind::Numeric(_) => self.decimals.plain(text),
+                    _ => Ok(Cow::Borrowed(text)),
+                };
+                let outcome = text.and_then(|text| column.encode(&text, first, &mut self.entries));
                 let clipped = outcome.map_err(|fault| fault.at(place()))?;
                 self.counts.clipped += usize::from(clipped);
             } else {
@@ -146,12 +241,17 @@ impl<'a> Assembler<'a> {
         let target = match target.filter(|_| task.needs_target()) {
             None => 0.0,
             Some(Cell { spot, text }) => {
-                let text = text.unwrap_or_default();
-                let outcome = schema.target.encode(text, *targets, &mut self.coding);
+                let text = match (text.unwrap_or_default(), schema.target.is_number()) {
+                    (text, true) => self.decimals.plain(text),
+                    (text, false) => Ok(Cow::Borrowed(text)),
+                };
+                let outcome =
+                    text.and_then(|text| schema.target.encode(&text, *targets, &mut self.coding));
                 let (target, clipped) = outcome.map_err(|fault| {
                     fault.at(format!("{spot}: column {}", shown(&schema.target.name)))
                 })?;
                 self.counts.clipped += usize::from(clipped);
+                self.classes[usize::from(target > 0.0)] += 1;
                 target
             }
         };
@@ -201,7 +301,8 @@ impl<'a> Assembler<'a> {
             )
             .at(file));
         }
-        if targets.is_empty() {
+        self.decimals.finish(file)?;
+        if targets.is_empty() && request.task != Task::Predict {
             let hint = match request.schema.drops_rows() {
                 true => "give the column that is never recorded the kind \"ignore\"",
                 false => "rows without a target cannot be judged, nor those without an agent split",
@@ -215,10 +316,22 @@ impl<'a> Assembler<'a> {
             Storage::Sparse(rows) => Rows::sparse(width, rows),
         }
         .map_err(wrong)?;
-        // After the constant: beside a row of norm one it would leave the unit ball.
-        if request.schema.rows_in_unit_ball() {
+        let mut counts = counts;
+        if let Some(norm) = request.schema.row_norm(request.intercept) {
+            (rows, counts.cut) = rows.over_row_norm(norm, request.intercept);
+        } else if request.schema.rows_in_unit_ball() {
+            // After the constant: beside a row of norm one it would leave the unit ball.
             rows = rows.into_unit_ball();
         }
-        Ok(Loaded { samples: Samples::new(rows, targets).map_err(wrong)?, counts, labels })
+        let has_classes = request.targets == Targets::Signs && request.task.needs_target();
+        Ok(Loaded {
+            samples: Samples::new(rows, targets).map_err(wrong)?,
+            counts,
+            labels,
+            classes: has_classes.then_some(self.classes),
+            inputs: self.inputs,
+            id_names: self.id_names,
+            extra: self.extra,
+        })
     }
 }

@@ -1,8 +1,9 @@
 //! LIBSVM files: `label index:value index:value ...`, indices from 1 and increasing.
 
 use super::assembler::{Assembler, Fate};
+use super::input::open_text;
 use super::text::{Lines, not_utf8};
-use super::{Cell, Spot, open_buffered};
+use super::{Cell, Spot};
 use crate::error::{Error, Result, shown};
 use crate::schema::{Fault, Libsvm, TextFormat, number};
 use std::path::Path;
@@ -17,7 +18,8 @@ pub(super) fn load(path: &Path, schema: &Libsvm, assembler: &mut Assembler<'_>) 
         ))
         .hint("use the partition \"contiguous\", \"iid\" or \"dirichlet\""));
     }
-    let mut lines = Lines::new(open_buffered(path)?, path, &assembler.request.schema.text);
+    let text = assembler.request.schema.text.clone();
+    let mut lines = Lines::new(open_text(path, assembler.request.reading.encoding)?, path, &text);
     while let Some((line, bytes)) = lines.next_line()? {
         let spot = assembler.line(line);
         let text = std::str::from_utf8(bytes).map_err(|_| not_utf8(spot, 1))?;
@@ -27,14 +29,18 @@ pub(super) fn load(path: &Path, schema: &Libsvm, assembler: &mut Assembler<'_>) 
                 Fault::new("the line has no label", "it must begin with one: 1 3:0.5").at(spot)
             );
         }
-        let target = label.map(|label| Cell { spot, text: Some(label) });
+        let target = label.map(|label| assembler.recoded(Cell { spot, text: Some(label) }));
         let is_missing = |text: &str| assembler.request.schema.is_missing(text);
-        match assembler.fate(target, entries.iter().any(|(_, text)| is_missing(text))) {
-            Fate::Drop => assembler.drop_row(),
+        let absent = entries.iter().find(|(_, text)| is_missing(text));
+        let absent = absent.map(|(index, _)| index.to_string());
+        assembler.begin_input();
+        match assembler.fate(target, absent.is_some()) {
+            Fate::Drop => assembler.unpredicted(absent.as_deref()),
             Fate::Blank => assembler.blank_row(None),
             Fate::Encode => {
-                encode(&entries, schema, spot, assembler)?;
-                assembler.end_row(target, None)?;
+                let outcome = encode(&entries, schema, spot, assembler)
+                    .and_then(|()| assembler.end_row(target, None));
+                assembler.judge(spot, outcome)?;
             }
         }
     }
@@ -74,10 +80,9 @@ fn encode(
 
 /// The lines of a LIBSVM file as infer sees them, without a schema.
 pub fn visit(path: &Path, mut each: impl FnMut(Row<'_>) -> Result<()>) -> Result<()> {
-    let format =
-        TextFormat { header: false, skip_lines: 0, comment: None, delimiter: b' ', trim: true };
+    let format = TextFormat { header: false, delimiter: Some(b' '), ..TextFormat::default() };
     let name = path.display().to_string();
-    let mut lines = Lines::new(open_buffered(path)?, path, &format);
+    let mut lines = Lines::new(open_text(path, None)?, path, &format);
     while let Some((line, bytes)) = lines.next_line()? {
         let spot = Spot { file: &name, number: line, is_row: false };
         let text = std::str::from_utf8(bytes).map_err(|_| not_utf8(spot, 1))?;

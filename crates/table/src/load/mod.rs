@@ -5,19 +5,23 @@
 //! place.
 
 mod assembler;
+mod decimal;
+pub mod input;
 mod layout;
 pub mod libsvm;
 pub mod parquet;
+mod recode;
+pub mod sniff;
 pub mod text;
 
 use crate::error::{Error, Result, shown};
+use crate::reading::Reading;
 use crate::schema::Schema;
 use assembler::Assembler;
 use dzoa::problem::data::Samples;
 use dzoa::problem::loss::Targets;
 use std::fmt;
 use std::fs::File;
-use std::io::BufReader;
 use std::path::Path;
 
 /// What was read from one file.
@@ -29,6 +33,49 @@ pub struct Loaded {
     pub counts: Counts,
     /// The raw values of the column that was asked for, one per row.
     pub labels: Option<Vec<String>>,
+    /// Rows of the negative and of the positive class, for classifiers. Local, like all counts.
+    pub classes: Option<[usize; 2]>,
+    /// For [`Task::Predict`]: every row of the file, in its order.
+    pub inputs: Vec<InputRow>,
+    /// What the columns are called that name the rows of `inputs`.
+    pub id_names: Vec<String>,
+    /// Columns of the file that nobody read.
+    pub extra: Vec<String>,
+}
+
+impl Loaded {
+    /// A word about columns that nobody read.
+    pub fn extra_note(&self) -> Option<String> {
+        (!self.extra.is_empty()).then(|| {
+            format!("columns that the model does not know are left out: {}", self.extra.join(", "))
+        })
+    }
+
+    /// A word to the owner of rows that are all of one class: a site that writes its labels in
+    /// another way looks like this.
+    pub fn one_class(&self, schema: &Schema) -> Option<String> {
+        let (only, rows) = match self.classes? {
+            // One row is of one class whatever it is.
+            [0 | 1, 0] | [0, 1] => return None,
+            [rows, 0] => (0, rows),
+            [0, rows] => (1, rows),
+            _ => return None,
+        };
+        Some(format!(
+            "warning: all {rows} rows have the label {}: if this site writes its labels otherwise, \
+             say it beside the file, recode = {{ \"1\" = \"Yes\" }}",
+            shown(&schema.labels()[only])
+        ))
+    }
+}
+
+/// One row of a file whose targets are to be predicted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InputRow {
+    /// What names it, in the order of [`Loaded::id_names`].
+    pub ids: Vec<String>,
+    /// Its number among the samples, or why it is not there.
+    pub row: std::result::Result<usize, String>,
 }
 
 /// What happened to the rows of a file. These are local values and are never shared.
@@ -44,17 +91,23 @@ pub struct Counts {
     pub without_target: usize,
     /// Values beyond their bound.
     pub clipped: usize,
+    /// Rows with a value that the schema does not know, which were not predicted.
+    pub unreadable: usize,
+    /// Rows longer than `row_norm`, which were cut to it.
+    pub cut: usize,
 }
 
 impl Counts {
     /// What the owner of the rows should know, if anything happened to them.
     pub fn note(&self) -> Option<String> {
-        let Self { read, dropped, missing, without_target, clipped } = *self;
+        let Self { read, dropped, missing, without_target, clipped, unreadable, cut } = *self;
         let happened = [
-            (dropped, "dropped for missing values"),
+            (dropped, "left out for missing values"),
+            (unreadable, "left out for values that the schema does not know"),
             (missing, "missing values taken from the schema"),
             (without_target, "kept as zeros for want of a target"),
             (clipped, "values clipped"),
+            (cut, "rows cut to row_norm"),
         ];
         let happened = happened.iter().filter(|(count, _)| *count > 0);
         let parts: Vec<String> = happened.map(|(count, what)| format!("{count} {what}")).collect();
@@ -75,6 +128,8 @@ pub struct Request<'a> {
     pub label_column: Option<&'a str>,
     /// What the rows are for.
     pub task: Task,
+    /// How this site's file is written.
+    pub reading: &'a Reading,
 }
 
 /// What rows are read for.
@@ -101,7 +156,8 @@ pub fn load(path: &Path, request: &Request<'_>) -> Result<Loaded> {
     if request.task.needs_target() {
         schema.target.check(request.targets)?;
     }
-    let name = path.display().to_string();
+    let name = shown_path(path);
+    recode::Recodes::check(request, &name)?;
     let mut assembler = Assembler::new(&name, request);
     match (Format::of(path, schema.libsvm.is_some())?, &schema.libsvm) {
         (Format::Text, None) => text::load(path, &mut assembler)?,
@@ -141,8 +197,9 @@ impl Format {
         let extension =
             path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
         match extension.as_deref() {
+            _ if input::is_stdin(path) && !expects_libsvm => Ok(Format::Text),
             // UCI calls held-out rows `.test`.
-            Some("csv" | "data" | "txt" | "test") => Ok(Format::Text),
+            Some("csv" | "tsv" | "data" | "txt" | "test") => Ok(Format::Text),
             Some("parquet") => Ok(Format::Parquet),
             Some("libsvm" | "svm") => Ok(Format::Libsvm),
             None if expects_libsvm => Ok(Format::Libsvm),
@@ -152,8 +209,8 @@ impl Format {
                     None => "the file has no extension".into(),
                 };
                 Err(Error::input(format!("{}: {problem}", path.display())).hint(
-                    "known are .csv, .data, .txt, .test, .parquet, .libsvm and .svm; \
-                     rename the file",
+                    "known are .csv, .tsv, .data, .txt, .test, .parquet, .libsvm and .svm; \
+                     rename the file, and save a spreadsheet as CSV",
                 ))
             }
         }
@@ -181,8 +238,12 @@ pub fn open(path: &Path) -> Result<File> {
     }
 }
 
-fn open_buffered(path: &Path) -> Result<BufReader<File>> {
-    Ok(BufReader::with_capacity(1 << 16, open(path)?))
+/// What messages call a file.
+fn shown_path(path: &Path) -> String {
+    match input::is_stdin(path) {
+        true => "standard input".into(),
+        false => path.display().to_string(),
+    }
 }
 
 /// Where a record stands.
@@ -217,6 +278,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::schema::tests::schema;
     use std::path::PathBuf;
+    use std::sync::LazyLock;
     use tempfile::TempDir;
 
     /// A directory with one file in it.
@@ -229,7 +291,9 @@ pub(crate) mod tests {
 
     /// A request for everything in a file.
     pub fn all(schema: &Schema, targets: Targets) -> Request<'_> {
-        Request { schema, targets, intercept: false, label_column: None, task: Task::Fit }
+        static PLAIN: LazyLock<Reading> = LazyLock::new(Reading::default);
+        let reading = &*PLAIN;
+        Request { schema, targets, intercept: false, label_column: None, task: Task::Fit, reading }
     }
 
     /// Loads the bytes as a file; the message of an error begins with the file's name.
@@ -288,7 +352,14 @@ pub(crate) mod tests {
     fn with_indicators_every_row_stays_and_a_column_tells_what_is_missing() {
         let schema = format!("rows_to_unit_ball = false\n{}", with_indicators());
         let loaded = loaded("people.csv", format!("{ROWS}Ulm,20,yes,?\n"), &schema).unwrap();
-        let counts = Counts { read: 5, dropped: 0, missing: 2, without_target: 1, clipped: 1 };
+        let counts = Counts {
+            read: 5,
+            dropped: 0,
+            missing: 2,
+            without_target: 1,
+            clipped: 1,
+            ..Counts::default()
+        };
         assert_eq!(loaded.counts, counts);
         // age, age:missing, f, m, martian, sex:missing; the target of the fourth row is missing.
         let expected = [
@@ -305,7 +376,8 @@ pub(crate) mod tests {
     #[test]
     fn the_place_of_a_row_without_a_target_holds_zeros_and_no_constant() {
         let (_directory, path) = written("people.csv", ROWS);
-        let schema = schema(&format!("[schema]\n{}", with_indicators())).unwrap();
+        let text = format!("[schema]\nrows_to_unit_ball = true\n{}", with_indicators());
+        let schema = schema(&text).unwrap();
         let all = all(&schema, Targets::Signs);
         let fit = load(&path, &Request { intercept: true, ..all }).unwrap();
         let rows = dense(&fit);
@@ -348,7 +420,8 @@ pub(crate) mod tests {
     #[test]
     fn the_constant_column_is_inside_the_unit_ball() {
         let (_directory, path) = written("people.csv", ROWS);
-        let schema = schema(&format!("[schema]\n{PEOPLE}")).unwrap();
+        let text = format!("[schema]\nrows_to_unit_ball = true\n{PEOPLE}");
+        let schema = schema(&text).unwrap();
         let loaded = load(&path, &Request { intercept: true, ..all(&schema, Targets::Signs) });
         // The row (1/2, 1, 0, 1) has the norm 3/2.
         let expected = [1.0 / 3.0, 2.0 / 3.0, 0.0, 2.0 / 3.0];

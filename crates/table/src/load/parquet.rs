@@ -24,6 +24,7 @@ pub(super) fn load(path: &Path, assembler: &mut Assembler<'_>) -> Result<()> {
     }
     let table = ParquetTable::open(path)?;
     let layout = Layout::by_name(table.names(), request, assembler.file)?;
+    assembler.begin(&layout);
     let file = assembler.file;
     table.visit(|row, cells| {
         let spot = Spot { file, number: row, is_row: true };

@@ -1,12 +1,12 @@
 //! Text files: fields between delimiters, with the line numbers an editor shows.
 
 use super::assembler::Assembler;
+use super::input::{TextInput, open_text};
 use super::layout::Layout;
-use super::{Cell, Spot, open_buffered};
+use super::{Cell, Request, Spot, shown_path, sniff};
 use crate::error::{Error, Result};
 use crate::schema::{Fault, TextFormat};
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, Read};
 use std::path::Path;
 
 /// No line and no record is longer. A file of another kind may have no line ends at all, and must
@@ -17,28 +17,34 @@ pub const LONGEST: usize = 16 << 20;
 pub(super) fn load(path: &Path, assembler: &mut Assembler<'_>) -> Result<()> {
     let request = assembler.request;
     let schema = request.schema;
-    let mut records = Records::open(path, &schema.text)?;
+    let (mut records, format) = open(path, request)?;
+    assembler.set_delimiter(format.separator());
     let mut targets = match &schema.target.file {
-        Some(file) if request.task.needs_target() => {
-            Some(TargetFile::open(path, file, &schema.text)?)
-        }
+        Some(file) if request.task.needs_target() => Some(TargetFile::open(path, file, &format)?),
         _ => None,
     };
-    let mut layout = None;
+    let mut names = None;
     if schema.text.header {
-        let Some((line, names)) = records.next()? else {
+        let Some((line, header)) = records.next()? else {
             return Ok(());
         };
-        let names: Vec<String> = names.map(str::to_string).collect();
-        let place = assembler.line(line).to_string();
-        layout = Some((Layout::by_name(&names, request, &place)?, names.len()));
+        let header: Vec<String> = header.map(str::to_string).collect();
+        names = Some((header, assembler.line(line).to_string()));
     }
+    let mut layout = None;
     while let Some((line, fields)) = records.next()? {
         let fields: Vec<&str> = fields.collect();
         let spot = assembler.line(line);
         let (layout, width) = match &mut layout {
             Some(known) => known,
-            none => none.insert(Layout::by_position(request, fields.len())?),
+            none => {
+                let found = match names.take() {
+                    Some((names, place)) => named(names, fields.len(), request, &place)?,
+                    None => Layout::by_position(request, fields.len())?,
+                };
+                assembler.begin(&found.0);
+                none.insert(found)
+            }
         };
         if fields.len() != *width {
             return Err(Fault::new(
@@ -53,7 +59,43 @@ pub(super) fn load(path: &Path, assembler: &mut Assembler<'_>) -> Result<()> {
         };
         assembler.record(spot, layout, |at| fields.get(at).copied(), target)?;
     }
-    targets.map_or(Ok(()), TargetFile::finish)
+    targets.map_or(Ok(()), TargetFile::finish)?;
+    // A header alone: what is wrong with it is worth more than that no row follows.
+    match names {
+        Some((names, place)) => Layout::by_name(&names, request, &place).map(|_| ()),
+        None => Ok(()),
+    }
+}
+
+/// Opens a site's file as it says that it is written, or as its first lines tell.
+fn open(path: &Path, request: &Request<'_>) -> Result<(Records, TextFormat)> {
+    let Request { schema, reading, .. } = request;
+    let mut format = TextFormat {
+        delimiter: reading.delimiter.or(schema.text.delimiter),
+        encoding: reading.encoding,
+        ..schema.text.clone()
+    };
+    let mut input = open_text(path, format.encoding)?;
+    if format.delimiter.is_none() {
+        // What cannot be read says so as soon as rows are.
+        let head = input.fill_buf().unwrap_or_default();
+        format.delimiter = Some(sniff::delimiter(head, path, schema, &format));
+    }
+    Ok((Records::of(input, path, &format), format))
+}
+
+/// The layout of a header, above records of so many fields. R's `write.table` leaves the place
+/// above the row names out.
+fn named(
+    mut names: Vec<String>,
+    fields: usize,
+    request: &Request<'_>,
+    place: &str,
+) -> Result<(Layout, usize)> {
+    if names.len() + 1 == fields && !names.iter().any(String::is_empty) {
+        names.insert(0, String::new());
+    }
+    Ok((Layout::by_name(&names, request, place)?, names.len()))
 }
 
 /// A file with one target per row.
@@ -109,22 +151,27 @@ impl TargetFile {
 pub struct Records {
     name: String,
     trim: bool,
-    reader: csv::Reader<Lines<BufReader<File>>>,
+    reader: csv::Reader<Lines<TextInput>>,
     record: csv::StringRecord,
 }
 
 impl Records {
     /// Opens a file.
     pub fn open(path: &Path, format: &TextFormat) -> Result<Self> {
-        let lines = Lines::new(open_buffered(path)?, path, format);
+        Ok(Self::of(open_text(path, format.encoding)?, path, format))
+    }
+
+    /// The records of what is open already; messages call it `path`.
+    fn of(input: TextInput, path: &Path, format: &TextFormat) -> Self {
+        let lines = Lines::new(input, path, format);
         let reader = csv::ReaderBuilder::new()
             .has_headers(false)
             .flexible(true)
-            .delimiter(format.delimiter)
+            .delimiter(format.separator())
             .terminator(csv::Terminator::Any(b'\n'))
             .from_reader(lines);
-        let name = path.display().to_string();
-        Ok(Self { name, trim: format.trim, reader, record: csv::StringRecord::new() })
+        let name = shown_path(path);
+        Self { name, trim: format.trim, reader, record: csv::StringRecord::new() }
     }
 
     /// The next record, and the line it begins on.
@@ -157,7 +204,8 @@ impl Records {
 pub(super) fn not_utf8(spot: Spot<'_>, field: usize) -> Error {
     Fault::new(
         format!("field {field} is not UTF-8 text"),
-        "convert the file, for example with iconv -f latin1 -t utf-8",
+        "say beside the file how it is written, encoding = \"latin-1\" (or \"utf-16\"), or save \
+         it as UTF-8",
     )
     .at(spot)
 }
@@ -185,10 +233,10 @@ impl<R: BufRead> Lines<R> {
     pub fn new(source: R, path: &Path, format: &TextFormat) -> Self {
         Self {
             source,
-            name: path.display().to_string(),
+            name: shown_path(path),
             skip: format.skip_lines,
             comment: format.comment,
-            delimiter: format.delimiter,
+            delimiter: format.separator(),
             number: 0,
             buffer: Vec::new(),
             at: 0,
@@ -403,7 +451,7 @@ mod tests {
     #[test]
     fn an_endless_line_is_refused_after_16_mebibytes() {
         let format = schema(&format!("[schema]\n{TWO}")).unwrap().text;
-        let endless = BufReader::new(io::repeat(b'1'));
+        let endless = io::BufReader::new(io::repeat(b'1'));
         let mut lines = Lines::new(endless, Path::new("rows.csv"), &format);
         let message = lines.next_line().unwrap_err().to_string();
         assert!(message.starts_with("rows.csv:1: the line is longer than 16 MiB"), "{message}");

@@ -7,7 +7,7 @@ mod named;
 mod section;
 
 pub use named::{Named, read_options};
-pub use section::{FromNode, Section, only_with, suggestion};
+pub use section::{FromNode, Section, keys_asked_for, only_with, suggestion};
 
 use crate::error::{Error, Result, shown};
 use std::collections::BTreeMap;

@@ -3,6 +3,7 @@
 use super::{TomlNode, TomlPlace, Value};
 use crate::error::{Error, Result, shown};
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 
 /// A Rust value that a [`TomlNode`] can hold.
 pub trait FromNode: Sized {
@@ -77,6 +78,18 @@ impl<T: FromNode> FromNode for Vec<T> {
     }
 }
 
+thread_local! {
+    static ASKED: RefCell<Option<BTreeSet<String>>> = const { RefCell::new(None) };
+}
+
+/// Does some reading, and says for which keys it asked: how a test knows that the reference of keys
+/// has all of them.
+pub fn keys_asked_for(reading: impl FnOnce()) -> BTreeSet<String> {
+    ASKED.set(Some(BTreeSet::new()));
+    reading();
+    ASKED.take().unwrap_or_default()
+}
+
 /// The keys of one table, and a note of which were asked for.
 pub struct Section<'a> {
     path: String,
@@ -127,6 +140,11 @@ impl<'a> Section<'a> {
     /// The value of a key as written.
     pub fn node(&self, key: &'static str) -> Option<&'a TomlNode> {
         self.asked.borrow_mut().push(key);
+        ASKED.with_borrow_mut(|all| {
+            if let Some(all) = all {
+                all.insert(self.full(key));
+            }
+        });
         match &self.node?.value {
             Value::Table(table) => table.get(key),
             _ => None,
@@ -190,6 +208,19 @@ impl<'a> Section<'a> {
         }
     }
 
+    /// One ASCII character that can part fields or begin a comment.
+    pub fn character(&self, key: &'static str) -> Result<Option<u8>> {
+        match self.optional::<String>(key)?.as_deref().map(str::as_bytes) {
+            None => Ok(None),
+            Some(&[byte]) if byte.is_ascii() && !matches!(byte, b'"' | b'\n' | b'\r') => {
+                Ok(Some(byte))
+            }
+            Some(_) => Err(self
+                .error(key, "must be one ASCII character, and no quote or line end")
+                .hint("for example \",\" or \"\\t\"")),
+        }
+    }
+
     /// One of a list of words.
     pub fn choice(
         &self,
@@ -226,9 +257,12 @@ impl<'a> Section<'a> {
                 let mut known = asked.clone();
                 known.sort_unstable();
                 known.dedup();
-                return Err(self
-                    .error(key, "is not a key that dzoa knows")
-                    .hint(suggestion(key, &known)));
+                let table = if self.path.is_empty() { "" } else { &self.path };
+                return Err(self.error(key, "is not a key that dzoa knows").hint(format!(
+                    "{}; `dzoa help config{}{table}` explains the keys",
+                    suggestion(key, &known),
+                    if table.is_empty() { "" } else { " " },
+                )));
             }
         }
         Ok(())
@@ -265,7 +299,7 @@ pub fn suggestion(word: &str, known: &[&str]) -> String {
         .iter()
         .map(|candidate| (strsim::damerau_levenshtein(word, candidate), candidate))
         .min()
-        .filter(|(distance, candidate)| *distance <= 1 + candidate.len() / 3);
+        .filter(|(distance, candidate)| *distance <= (word.len().min(candidate.len()) / 3).max(1));
     match nearest {
         Some((_, candidate)) => format!("did you mean `{candidate}`?"),
         None if known.is_empty() => "this table takes no keys here: remove it".into(),

@@ -3,21 +3,28 @@
 //! A schema is the same for all agents and nothing in it is taken from data at run time, so bounds
 //! and levels cost no privacy.
 
+mod column;
+mod feature;
 mod missing;
+mod row_scale;
 mod target;
 mod values;
 
+pub use column::{Column, Kind};
+pub use feature::Feature;
 pub use target::{Coding, TargetColumn};
-pub use values::{ColumnRange, Fault, Levels, number};
+pub use values::{ColumnRange, Fault, number};
 
+use crate::encoding::Encoding;
 use crate::error::{Error, Result, shown};
 use crate::reader::{Section, TomlNode, TomlPlace};
+use dzoa::problem::data::typical_row_norm;
 use missing::{OnMissing, indicator};
+use row_scale::RowScale;
 use std::collections::HashSet;
-use values::texts;
 
 /// Every key of `[schema]`.
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 13] = [
     "header",
     "skip_lines",
     "comment",
@@ -26,6 +33,7 @@ const KEYS: [&str; 12] = [
     "missing",
     "on_missing",
     "rows_to_unit_ball",
+    "row_norm",
     "columns",
     "features",
     "bound",
@@ -42,7 +50,7 @@ const SPARSE_BELOW: f64 = 0.25;
 #[derive(Clone, Debug)]
 pub struct Schema {
     json: serde_json::Value,
-    rows_in_unit_ball: bool,
+    row_scale: RowScale,
     missing: Vec<String>,
     on_missing: OnMissing,
     /// How a text file is cut into fields.
@@ -56,7 +64,7 @@ pub struct Schema {
 }
 
 /// How a text file is cut into fields.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct TextFormat {
     /// Whether the first line names the columns.
     pub header: bool,
@@ -64,8 +72,10 @@ pub struct TextFormat {
     pub skip_lines: usize,
     /// Lines that begin with this are not data.
     pub comment: Option<u8>,
-    /// Between two fields.
-    pub delimiter: u8,
+    /// Between two fields; the file tells where nobody says it.
+    pub delimiter: Option<u8>,
+    /// How letters are written; the file's mark tells where nobody says it.
+    pub encoding: Option<Encoding>,
     /// Whether blanks around a field are dropped.
     pub trim: bool,
 }
@@ -79,30 +89,6 @@ pub struct Libsvm {
     pub range: ColumnRange,
 }
 
-/// One column of a file.
-#[derive(Clone, Debug)]
-pub struct Column {
-    /// As in the header.
-    pub name: String,
-    /// What becomes of it.
-    pub kind: Kind,
-    /// Whether its last feature is the 0/1 column `NAME:missing`.
-    has_indicator: bool,
-}
-
-/// What becomes of a column.
-#[derive(Clone, Debug)]
-pub enum Kind {
-    /// One feature within [-1, 1].
-    Numeric(ColumnRange),
-    /// One 0/1 feature per level.
-    Categorical(Levels),
-    /// Nothing.
-    Ignore,
-    /// It marks the place of the target in a file without a header.
-    TargetColumn,
-}
-
 impl Schema {
     /// Reads the table `[schema]`.
     pub fn read(section: &Section<'_>) -> Result<Self> {
@@ -110,10 +96,15 @@ impl Schema {
             return Err(Error::input("the config has no [schema], which files need")
                 .hint("`dzoa schema infer FILE` drafts one"));
         }
-        let json = KEYS
+        let mut json: serde_json::Map<_, _> = KEYS
             .iter()
             .filter_map(|&key| Some((key.to_string(), section.node(key)?.to_json())))
             .collect();
+        let row_scale = RowScale::read(section)?;
+        if row_scale == RowScale::Auto {
+            // Said in every model, so that one that says nothing is an older one.
+            json.insert("row_norm".into(), "auto".into());
+        }
         let text = TextFormat::read(section)?;
         let mut missing: Vec<String> = section.or("missing", Vec::new())?;
         if text.trim {
@@ -124,8 +115,8 @@ impl Schema {
         let columns = read_columns(section, on_missing)?;
         let libsvm = read_libsvm(section, columns.is_empty())?;
         let schema = Self {
-            json,
-            rows_in_unit_ball: section.or("rows_to_unit_ball", true)?,
+            json: json.into(),
+            row_scale,
             missing,
             on_missing,
             text,
@@ -159,17 +150,49 @@ impl Schema {
             return (1..=libsvm.features).map(|index| index.to_string()).collect();
         }
         let mut names = Vec::new();
-        for Column { name, kind, has_indicator } in &self.columns {
-            match kind {
+        for column in &self.columns {
+            let Column { name, has_indicator, .. } = column;
+            match &column.kind {
                 Kind::Numeric(_) => names.push(name.clone()),
-                Kind::Categorical(levels) => {
-                    names.extend(levels.texts().iter().map(|level| format!("{name}={level}")));
+                Kind::Categorical(_) => {
+                    names.extend(column.levels().map(|level| format!("{name}={level}")));
                 }
-                Kind::Ignore | Kind::TargetColumn => {}
+                Kind::Ignore | Kind::Id | Kind::TargetColumn => {}
             }
             names.extend(has_indicator.then(|| indicator(name)));
         }
         names
+    }
+
+    /// What every feature means in the units of the file, in the order of [`Self::feature_names`].
+    pub fn features(&self) -> Vec<Feature> {
+        let number = |column: &str, range: ColumnRange| {
+            let (low, high) = range.ends();
+            Feature::Number { column: column.into(), low, high }
+        };
+        if let Some(libsvm) = &self.libsvm {
+            return (1..=libsvm.features).map(|i| number(&i.to_string(), libsvm.range)).collect();
+        }
+        let mut features = Vec::new();
+        for column in &self.columns {
+            let name = || column.name.clone();
+            if let Kind::Numeric(range) = column.kind {
+                features.push(number(&column.name, range));
+            }
+            let level = |level: &str| Feature::Level { column: name(), level: level.into() };
+            features.extend(column.levels().map(level));
+            features.extend(column.has_indicator.then(|| Feature::Missing { column: name() }));
+        }
+        features
+    }
+
+    /// Whether features add up to a constant in more than one way, so that different coefficients
+    /// make the same predictions: all levels of one column do, and so does an intercept.
+    pub fn is_redundant(&self, intercept: bool) -> bool {
+        let all_levels = |column: &&Column| {
+            matches!(column.kind, Kind::Categorical(_)) && column.reference.is_none()
+        };
+        self.columns.iter().filter(all_levels).count() + usize::from(intercept) > 1
     }
 
     /// Number of features after encoding, without the intercept.
@@ -180,9 +203,51 @@ impl Schema {
         }
     }
 
-    /// Whether every row is divided by `max(1, norm)`.
+    /// What the negative and the positive class are called.
+    pub fn labels(&self) -> [String; 2] {
+        self.target.labels()
+    }
+
+    /// What a numeric target was divided by.
+    pub fn target_scale(&self) -> f64 {
+        self.target.bound.unwrap_or(1.0)
+    }
+
+    /// What all rows are divided by, where that is one public number. Longer rows are then cut.
+    pub fn row_norm(&self, intercept: bool) -> Option<f64> {
+        match self.row_scale {
+            RowScale::Norm(norm) => Some(norm),
+            RowScale::Auto => {
+                let filled = self.columns.iter().filter(|column| column.width() > 0);
+                let flags = filled.filter(|column| matches!(column.kind, Kind::Categorical(_)));
+                let numeric = |column: &&Column| matches!(column.kind, Kind::Numeric(_));
+                let numbers = match &self.libsvm {
+                    Some(libsvm) => libsvm.features,
+                    None => self.columns.iter().filter(numeric).count(),
+                };
+                Some(typical_row_norm(numbers, flags.count(), intercept))
+            }
+            RowScale::UnitBall | RowScale::AsTheyAre => None,
+        }
+    }
+
+    /// Whether every row is divided by its own length, if that is above 1.
     pub fn rows_in_unit_ball(&self) -> bool {
-        self.rows_in_unit_ball
+        self.row_scale == RowScale::UnitBall
+    }
+
+    /// The public bound on a row, the constant included; none where nothing limits rows.
+    pub fn norm_bound(&self, intercept: bool) -> Option<f64> {
+        match (self.row_scale, self.row_norm(intercept)) {
+            (_, Some(norm)) if intercept => Some(1.0_f64.hypot(1.0 / norm).next_up()),
+            (_, Some(_)) | (RowScale::UnitBall, _) => Some(1.0),
+            _ => None,
+        }
+    }
+
+    /// The columns that are read, the target not among them.
+    pub(crate) fn used_names(&self) -> impl Iterator<Item = &str> {
+        self.columns.iter().filter(|column| column.width() > 0).map(|column| column.name.as_str())
     }
 
     /// Whether rows are mostly zeros by construction.
@@ -203,7 +268,7 @@ impl Schema {
     }
 
     fn check(&self, section: &Section<'_>) -> Result<()> {
-        if self.text.comment == Some(self.text.delimiter) {
+        if self.text.comment == Some(self.text.separator()) {
             return Err(section
                 .error("comment", "is the same character as `delimiter`")
                 .hint("give one of them another character"));
@@ -214,7 +279,7 @@ impl Schema {
                 .hint("give at least one column the kind \"numeric\" or \"categorical\""));
         }
         let mut names = HashSet::new();
-        for Column { name, kind, has_indicator } in &self.columns {
+        for Column { name, kind, has_indicator, .. } in &self.columns {
             let indicator = has_indicator.then(|| indicator(name));
             for name in [Some(name.clone()), indicator].into_iter().flatten() {
                 if !names.insert(name.clone()) {
@@ -243,87 +308,16 @@ impl TextFormat {
         Ok(Self {
             header: section.or("header", true)?,
             skip_lines: section.or("skip_lines", 0)?,
-            comment: character(section, "comment")?,
-            delimiter: character(section, "delimiter")?.unwrap_or(b','),
+            comment: section.character("comment")?,
+            delimiter: section.character("delimiter")?,
+            encoding: None,
             trim: section.or("trim", true)?,
         })
     }
-}
 
-impl Column {
-    fn read(section: &Section<'_>, on_missing: OnMissing) -> Result<Self> {
-        let name: String = section.required("name")?;
-        let kind = section.choice("kind", &["numeric", "categorical", "ignore", "target"])?;
-        let kind = match kind {
-            Some("numeric") => Kind::Numeric(ColumnRange::read(section)?),
-            Some("categorical") => {
-                let texts = texts(section, "levels")?.ok_or_else(|| {
-                    section
-                        .error("levels", "is missing")
-                        .hint(format!("list all values that {} can take", shown(&name)))
-                })?;
-                Kind::Categorical(Levels::new(texts).map_err(|twice| {
-                    section.error("levels", &format!("holds {} twice", shown(&twice)))
-                })?)
-            }
-            Some("ignore") => Kind::Ignore,
-            Some(_) => Kind::TargetColumn,
-            None => {
-                return Err(section.error("kind", "is missing").hint(format!(
-                    "say what {} is: \"numeric\", \"categorical\" or \"ignore\"",
-                    shown(&name)
-                )));
-            }
-        };
-        let has_indicator = match kind {
-            Kind::Numeric(_) | Kind::Categorical(_) => on_missing.has_indicator(section)?,
-            Kind::Ignore | Kind::TargetColumn => false,
-        };
-        section.finish()?;
-        Ok(Self { name, kind, has_indicator })
-    }
-
-    /// Features that the column becomes.
-    pub fn width(&self) -> usize {
-        let values = match &self.kind {
-            Kind::Numeric(_) => 1,
-            Kind::Categorical(levels) => levels.texts().len(),
-            Kind::Ignore | Kind::TargetColumn => 0,
-        };
-        values + usize::from(self.has_indicator)
-    }
-
-    /// Adds the non-zero features of a missing value, the first feature being number `at`. The
-    /// middle of a range is 0 and no level is 1, so that only the indicator is left.
-    pub fn encode_missing(&self, at: usize, entries: &mut Vec<(usize, f64)>) {
-        if self.has_indicator {
-            entries.push((at + self.width() - 1, 1.0));
-        }
-    }
-
-    /// Adds the non-zero features of one value, the first of them being number `at`. Returns
-    /// whether the value was clipped.
-    pub fn encode(
-        &self,
-        text: &str,
-        at: usize,
-        entries: &mut Vec<(usize, f64)>,
-    ) -> std::result::Result<bool, Fault> {
-        match &self.kind {
-            Kind::Numeric(range) => {
-                let (value, clipped) = range.apply(number(text)?);
-                if value != 0.0 {
-                    entries.push((at, value));
-                }
-                Ok(clipped)
-            }
-            Kind::Categorical(levels) => {
-                let level = levels.position(text).ok_or_else(|| levels.unknown(text, "level"))?;
-                entries.push((at + level, 1.0));
-                Ok(false)
-            }
-            Kind::Ignore | Kind::TargetColumn => Ok(false),
-        }
+    /// What parts the fields; a comma unless something else is known.
+    pub fn separator(&self) -> u8 {
+        self.delimiter.unwrap_or(b',')
     }
 }
 
@@ -358,18 +352,9 @@ fn read_libsvm(section: &Section<'_>, no_columns: bool) -> Result<Option<Libsvm>
     }
 }
 
-fn character(section: &Section<'_>, key: &'static str) -> Result<Option<u8>> {
-    match section.optional::<String>(key)?.as_deref().map(str::as_bytes) {
-        None => Ok(None),
-        Some(&[byte]) if byte.is_ascii() && !matches!(byte, b'"' | b'\n' | b'\r') => Ok(Some(byte)),
-        Some(_) => Err(section
-            .error(key, "must be one ASCII character, and no quote or line end")
-            .hint("for example \",\" or \"\\t\"")),
-    }
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
+    use super::values::Levels;
     use super::*;
 
     pub fn schema(text: &str) -> Result<Schema> {
@@ -400,7 +385,7 @@ pub(crate) mod tests {
         let second = Schema::from_json(&first.to_json(), "model.json").unwrap();
         assert_eq!(first.to_json(), second.to_json());
         assert_eq!(second.feature_names(), ["age", "cp=1", "cp=2", "cp=3", "temperature"]);
-        assert!(second.rows_in_unit_ball());
+        assert_eq!(second.row_norm(true), first.row_norm(true));
         assert!(second.is_missing("?"), "markers are trimmed like fields");
     }
 

@@ -13,7 +13,8 @@ pub struct TargetColumn {
     /// A file of one column beside the rows that holds it.
     pub file: Option<String>,
     place: TomlPlace,
-    bound: Option<f64>,
+    /// What a numeric target is divided by.
+    pub(super) bound: Option<f64>,
     positive: Option<Match>,
     negative: Option<Levels>,
 }
@@ -97,6 +98,38 @@ impl TargetColumn {
             ),
             _ => Ok(()),
         }
+    }
+
+    /// Whether it is read as a number, and not as one of some words.
+    pub fn is_number(&self) -> bool {
+        !matches!(self.positive, Some(Match::Equals(_)))
+    }
+
+    /// Whether the schema lists a value, or can read it as a number.
+    pub fn knows(&self, text: &str) -> bool {
+        match &self.positive {
+            Some(Match::Equals(levels)) => {
+                let listed = |levels: &Levels| levels.position(text).is_some();
+                listed(levels) || self.negative.as_ref().is_some_and(listed)
+            }
+            _ => number(text).is_ok(),
+        }
+    }
+
+    /// What the negative and the positive class are called.
+    pub fn labels(&self) -> [String; 2] {
+        let first = |levels: &Levels| levels.texts()[0].clone();
+        let positive = match &self.positive {
+            None => return ["-1".into(), "1".into()],
+            Some(Match::Above(threshold)) => format!(">{threshold}"),
+            Some(Match::Equals(levels)) => first(levels),
+        };
+        let negative = match (&self.negative, &self.positive) {
+            (Some(levels), _) => first(levels),
+            (None, Some(Match::Above(threshold))) => format!("<={threshold}"),
+            (None, _) => format!("not {positive}"),
+        };
+        [negative, positive]
     }
 
     /// The target of a row whose own is missing: a public value. Only a row of zeros may have it,

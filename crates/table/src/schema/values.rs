@@ -67,6 +67,14 @@ impl ColumnRange {
         }
     }
 
+    /// What becomes -1 and what becomes 1.
+    pub fn ends(self) -> (f64, f64) {
+        match self {
+            ColumnRange::Bound(bound) => (-bound, bound),
+            ColumnRange::Between { low, high } => (low, high),
+        }
+    }
+
     /// The value within [-1, 1], and whether it had to be clipped.
     pub fn apply(self, value: f64) -> (f64, bool) {
         let (scaled, clipped) = match self {

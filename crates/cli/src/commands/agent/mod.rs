@@ -23,7 +23,7 @@ use dzoa_node::transport::{LinkSettings, Place, RecordedLink, ZenohLink};
 use dzoa_node::wire;
 use dzoa_report::let_group_read;
 use dzoa_report::refused;
-use dzoa_table::{DataSource, Error, Instances, Result};
+use dzoa_table::{DataSource, Error, Instances, Result, SiteFile, weighed_by_rows};
 use rand::TryRng;
 use results::{Charged, Results};
 use state::{State, StateOwner, begin};
@@ -137,13 +137,15 @@ impl Prepared {
         let config = &network.config;
         let fresh = config.streams()?.trial(0);
         let instances = instances(args, &network)?;
-        let problem = network.weighed(instances.problem(&fresh), k)?;
+        let rows: Vec<_> = config.network.agents.iter().map(|agent| agent.rows).collect();
+        let problem = weighed_by_rows(instances.problem(&fresh), k, &rows, instances.is_fixed())?;
         let (data, graph) = (Data::Rows(problem.clone()), &instances.graph);
         let plan = match config.spec.algorithm.joint() {
             None => Plan::of_one(&config.spec, &data, graph, k),
-            // As far as it can be known before all have met.
             Some(_) => {
-                let samples = network.counts(&problem);
+                // As far as it can be known before all have met.
+                let known = rows.iter().zip(&problem.agents);
+                let samples: Vec<_> = known.map(|(n, own)| n.unwrap_or(own.count())).collect();
                 Plan::of_one_among(&config.spec, &data, graph, k, &samples)
             }
         };
@@ -233,7 +235,10 @@ fn instances(args: &AgentArgs, network: &NetworkFile) -> Result<Instances> {
         ))
         .hint("remove [data] from the network file, or --data")),
         (None, DataSource::Synthetic(_)) => Instances::prepare(&config.instances(rows), &streams),
-        (Some(file), _) => Instances::of_one(&config.instances(rows), file, &streams),
+        (Some(file), source) => {
+            let site = source.site(&args.name, SiteFile::given(file)?);
+            Instances::of_one(&config.instances(rows), &site, &streams)
+        }
         (None, _) => Err(Error::input("--data is missing: this agent has no rows")
             .hint("give the file with this agent's rows; it stays on this machine")),
     }

@@ -4,7 +4,7 @@
 use crate::args::AgentArgs;
 use crate::files::model;
 use crate::network_file::NetworkFile;
-use crate::summarise::{EntryFacts, privacy_entry};
+use crate::summarise::{EntryFacts, own_units, privacy_entry};
 use dzoa::baselines::Needs;
 use dzoa::plan::Plan;
 use dzoa::prelude::*;
@@ -96,6 +96,7 @@ impl Results<'_> {
         let noise = node.exchanging().filter(|_| finished).and_then(measured);
         let (features, mut estimate) = (instances.columns.len(), gained.estimate);
         estimate.resize(features, 0.0);
+        let own_units = own_units(Some(rows), std::slice::from_ref(&estimate));
         let about = EntryFacts {
             plan,
             k,
@@ -134,6 +135,7 @@ impl Results<'_> {
             seeded: config.run.seed.is_some(),
             coefficients: vec![estimate],
             columns: instances.columns.clone(),
+            own_units,
             oracle_calls: gained.oracle_calls,
             messages: gained.sent,
             bytes: 8 * features as u64 * gained.sent,

@@ -22,7 +22,7 @@ use dzoa_node::journal;
 use dzoa_node::replay::replay;
 use dzoa_node::transport::{Place, Router, free_port, host, router_configuration};
 use dzoa_report::{Summary, describe};
-use dzoa_table::{DataSource, Error, Result, shown};
+use dzoa_table::{DataSource, Error, Result, SiteFile, shown};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -99,9 +99,12 @@ impl Here {
         // Read here, too: what is wrong with a file is said before anything starts, and the report
         // needs the rows.
         if !network.rows.is_synthetic() {
-            let listed =
-                network.places.iter().map(|place| (place.name.clone(), files[&place.name].clone()));
-            network.rows.data = DataSource::Files(listed.collect());
+            let site = |place: &Place| {
+                let given = SiteFile::given(&files[&place.name])?;
+                Ok(network.rows.data.site(&place.name, given))
+            };
+            let sites = network.places.iter().map(site).collect::<Result<_>>()?;
+            network.rows.data = DataSource::Files(sites);
             network.config.root = PathBuf::new();
         }
         Ok(Self { network, sets, files })
@@ -182,7 +185,7 @@ fn data_files(args: &LaunchArgs, network: &NetworkFile) -> Result<BTreeMap<Strin
     let mut files = BTreeMap::new();
     if let DataSource::Files(listed) = &network.rows.data {
         let root = &network.config.root;
-        files.extend(listed.iter().map(|(name, file)| (name.clone(), root.join(file))));
+        files.extend(listed.iter().map(|site| (site.name.clone(), root.join(&site.file))));
     }
     for given in &args.data {
         let (name, file) = given.split_once('=').ok_or_else(|| {

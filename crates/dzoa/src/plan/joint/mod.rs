@@ -21,6 +21,7 @@ use crate::guarantee::NoGuarantee;
 use crate::joint::{Hidden, Method, NoRound, Opened, Slopes};
 use crate::network::Graph;
 use crate::problem::PublicProblem;
+use crate::problem::loss::Targets;
 use crate::problem::regularizer::Penalty;
 use crate::registry::Options;
 use dzoa_privacy::joint::{Members, NoGrid, Region, Shares, Silo};
@@ -302,19 +303,24 @@ fn silos(
 /// P and a bound on the curvature of the whole data term.
 fn sizes(problem: &Option<PublicProblem>, data: &Data, agents: usize) -> JointSizes {
     let columns = data.dim();
-    let (curvature, kinks) = match (problem, data) {
+    let (curvature, size) = match (problem, data) {
         (Some(problem), _) => {
             let row = |k: usize| problem.norm_bound(k).unwrap_or(1.0);
             let longest = (0..agents).map(row).fold(0.0, f64::max);
             let weight: f64 = (0..agents).map(|k| problem.weight(k)).sum();
+            // Many rows together are nearly smooth, by how densely their kinks lie.
+            let width = match problem.loss.targets() {
+                Targets::Signs => 1.0,
+                Targets::Real => 0.25,
+            };
             let smooth = problem.loss.smoothness();
-            let curvature = smooth.unwrap_or_else(|| problem.loss.smoothed_curvature(1.0));
-            (weight * curvature * longest * longest, smooth.is_none())
+            let curvature = smooth.unwrap_or_else(|| problem.loss.smoothed_curvature(width));
+            (weight * curvature * longest * longest, 1.0 / longest)
         }
-        (None, Data::Boxes(Boxes { curvature, .. })) => (agents as f64 * curvature, false),
-        (None, Data::Rows(_)) => (1.0, false),
+        (None, Data::Boxes(Boxes { curvature, .. })) => (agents as f64 * curvature, 1.0),
+        (None, Data::Rows(_)) => (1.0, 1.0),
     };
-    JointSizes { columns, curvature, noise: 0.0, kinks }
+    JointSizes { columns, curvature, noise: 0.0, size }
 }
 
 /// A: the noise in a sum of diameter one and mu one.

@@ -4,8 +4,8 @@
 //! Python read the table.
 
 use super::rules::{
-    DescentRule, HALF_STEP, JointSizes, NewtonRule, PLAIN_NEWTON_STEPS, descent_rule, newton_rule,
-    shares,
+    DescentRule, HALF_STEP, JointSizes, NEWTON_SUMS, NewtonRule, PLAIN_NEWTON_STEPS, descent_rule,
+    newton_rule, shares,
 };
 use crate::guarantee::NoGuarantee;
 use crate::joint::{
@@ -133,8 +133,13 @@ pub struct JointBudget {
 
 impl JointMaking<'_> {
     fn descent(&self, probing: Probing) -> Result<Box<dyn Method>, NoGuarantee> {
+        self.descent_in(probing, u64::MAX)
+    }
+
+    /// A descent of at most so many sums.
+    fn descent_in(&self, probing: Probing, most: u64) -> Result<Box<dyn Method>, NoGuarantee> {
         let rule = descent_rule(&self.sizes);
-        let rounds = self.rounds.unwrap_or(rule.rounds);
+        let rounds = self.rounds.unwrap_or(rule.rounds.min(most));
         // Over other rounds the last share is still so many times the first.
         let longer = rule.rounds as f64 / rounds as f64;
         let growth = libm::pow(rule.growth, longer).min(rule.growth.max(1.3));
@@ -164,7 +169,9 @@ impl JointMaking<'_> {
     }
 
     fn newton(&self) -> Result<Box<dyn Method>, NoGuarantee> {
-        let rule = newton_rule();
+        let Some(rule) = newton_rule(&self.sizes) else {
+            return self.descent_in(Probing::Gradients, NEWTON_SUMS);
+        };
         let problem = self.problem.ok_or(NoGuarantee::NoLipschitz("external"))?;
         let c3 = |k| crate::guarantee::c3(problem, k);
         let curvature = match &self.noise {
@@ -180,17 +187,18 @@ impl JointMaking<'_> {
             (Some(_), None) => rule.steps,
             (None, None) => PLAIN_NEWTON_STEPS,
         };
-        let NewtonRule { warm_up, boost, skipped, growth: [early, late], .. } = rule;
+        let NewtonRule { warm_up, skipped, growth: [early, late], .. } = rule;
         // What the noise of a matrix does to its eigenvalues, nearly always.
         let columns = self.sizes.columns as f64;
         let level = self.noise.as_ref().map_or(0.0, |noise| {
             let diameter = std::f64::consts::SQRT_2 * curvature * noise.rows_per_person as f64;
-            noise.unit * diameter / (noise.mu * hessian_share.sqrt()) * (2.0 * columns).sqrt()
+            let noise = noise.unit * diameter / (noise.mu * hessian_share.sqrt());
+            rule.floor * noise * (2.0 * columns).sqrt()
         });
         let floor = level.max(1e-4 * self.sizes.curvature);
         let skipped = skipped.min(steps - 1);
-        let floors = [floor; 2];
-        let settings = NewtonSettings { warm_up, boost, steps, skipped, floors, curvature };
+        let eigenvalues = [floor, self.sizes.curvature.max(floor)];
+        let settings = NewtonSettings { warm_up, steps, skipped, eigenvalues, curvature };
         let newton = Newton::plain(settings, self.penalty.clone(), self.sizes.columns);
         let Some(noise) = &self.noise else { return Ok(Box::new(newton)) };
         let rest = 1.0 - warm_up_share - 2.0 * hessian_share;

@@ -1,8 +1,8 @@
 //! The public rules of joint sums: what a user who gives only a budget gets.
 //!
-//! Everything follows from one number, `zeta = L mu/(A D)`: how far the sum's own curvature L
-//! stands above the noise that one sum with the whole budget would have, A D/mu. Tuned on draws
-//! that no document reports.
+//! Everything follows from one number, `zeta = L W mu/(A D)`: how far what the sum says about a
+//! coefficient of natural size W, by its curvature L, stands above the noise that one sum with the
+//! whole budget would have, A D/mu. Tuned on draws 1000 to 1011, which no document reports.
 
 /// What the rules go by: public numbers of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -14,8 +14,15 @@ pub struct JointSizes {
     /// A D/mu: the noise in a sum of gradients at zero, if it took the whole budget. Zero without
     /// protection.
     pub noise: f64,
-    /// Whether the loss has kinks, so that L is only what smoothing makes of it.
-    pub kinks: bool,
+    /// W: the natural size of a coefficient, one over the length of a row.
+    pub size: f64,
+}
+
+impl JointSizes {
+    /// zeta: infinite without protection.
+    pub fn zeta(&self) -> f64 {
+        self.curvature * self.size / self.noise
+    }
 }
 
 /// What the rule for a descent chooses.
@@ -38,8 +45,6 @@ pub struct DescentRule {
 pub struct NewtonRule {
     /// Steps before the second matrix.
     pub warm_up: u64,
-    /// How much longer those are.
-    pub boost: f64,
     /// Steps after it.
     pub steps: u64,
     /// Of those, the first ones that are not averaged.
@@ -50,6 +55,8 @@ pub struct NewtonRule {
     pub warm_up_share: f64,
     /// Of shares from one step to the next, before and after the second matrix.
     pub growth: [f64; 2],
+    /// Eigenvalues are raised to so many times what noise does to them.
+    pub floor: f64,
 }
 
 /// Steps without protection, unless they stand still before.
@@ -62,8 +69,8 @@ const PLAIN_MOMENTUM: f64 = 1.0;
 /// Steps of `1/L` bring along `tau` of them what the noise lets one tell; momentum brings the same
 /// in the square root of that. Strong noise makes fewer and shorter steps, down to one.
 pub fn descent_rule(sizes: &JointSizes) -> DescentRule {
-    let JointSizes { columns, curvature, noise, .. } = *sizes;
-    if noise <= 0.0 {
+    let JointSizes { columns, curvature, .. } = *sizes;
+    if sizes.noise <= 0.0 {
         return DescentRule {
             rounds: PLAIN_ROUNDS,
             step: 1.0 / curvature,
@@ -72,31 +79,39 @@ pub fn descent_rule(sizes: &JointSizes) -> DescentRule {
             burn_in: 1.0,
         };
     }
-    let (zeta, root) = (curvature / noise, (columns as f64).sqrt());
-    let kappa = (zeta / (10.0 * root)).clamp((1.7 / root).min(1.0), 1.0);
-    let tau = (kappa * zeta).min(200.0 * root);
+    let (zeta, root) = (sizes.zeta(), (columns as f64).sqrt());
+    // With many columns the noise adds up over them. Powers are those of the portable library:
+    // every machine chooses the same bits.
+    let top = libm::pow(10.0 / columns as f64, 1.0 / 6.0).min(1.0);
+    let kappa = (zeta / (10.0 * root)).clamp((1.5 / root).min(top), top);
+    // Longer paths only help columns of very different sizes.
+    let tau = (kappa * zeta).min(200.0 * root * (zeta / 2000.0).max(1.0).sqrt());
     let step = tau.min(1.0) * tau.min(1.0) / curvature;
     let tau = tau.max(1.0);
     let rounds = (5.0 * tau.sqrt()).round().clamp(1.0, tau.ceil());
     let momentum = (1.0 - rounds / tau).clamp(0.0, 0.95);
-    // Powers by logarithms of the portable library: every machine chooses the same bits.
     let largest = (zeta / (5.0 * columns as f64)).clamp(2.0, 200.0);
     let growth = libm::exp((libm::log(largest) / rounds).min(libm::log(1.3)));
     DescentRule { rounds: rounds as u64, step, momentum, growth, burn_in: 0.15 }
 }
 
-/// The rule for `joint-newton`: twelve sums.
-pub fn newton_rule() -> NewtonRule {
-    NewtonRule {
+/// The rule for `joint-newton`: twelve sums. `None` where noise is so strong that a matrix would be
+/// nothing but noise: then gradients do, in as many sums.
+pub fn newton_rule(sizes: &JointSizes) -> Option<NewtonRule> {
+    let columns = sizes.columns as f64;
+    (sizes.noise <= 0.0 || sizes.zeta() >= 12.0 * columns.sqrt()).then(|| NewtonRule {
         warm_up: 5,
-        boost: 1.5,
         steps: 5,
         skipped: 1,
-        hessian_share: 0.02,
+        hessian_share: (columns / 1000.0).clamp(0.02, 0.06),
         warm_up_share: 0.1,
-        growth: [1.4, 1.75],
-    }
+        growth: [1.4, 1.6],
+        floor: (1.5 * libm::pow(30.0 / columns, 0.3)).clamp(1.0, 1.5),
+    })
 }
+
+/// Sums of `joint-newton` under a budget.
+pub const NEWTON_SUMS: u64 = 12;
 
 /// Newton steps without protection.
 pub const PLAIN_NEWTON_STEPS: u64 = 30;

@@ -13,12 +13,16 @@
 //! cancellation. Strong convexity turns it into a distance: `||b - b*|| <= sqrt(gap/q)`.
 //! It works the same for smooth losses and for losses with kinks.
 //!
+//! Where a smooth loss has many rows, Newton steps come first (`leap.rs`): they find duals that the
+//! same certificate judges, and the ascent goes on from there if it is not content.
+//!
 //! Under a guarantee the distance must be true of the numbers that leave, so that bounds on
 //! rounding are part of it (`rounding.rs`), and a solve that plain numbers cannot certify goes on
 //! with twice the digits (`careful.rs`).
 
 mod careful;
 mod double;
+mod leap;
 pub(crate) mod rounding;
 
 use crate::primal::{InnerFailure, Lagrangian, Primal, PrimalStep, PrimalTask, Workspace};
@@ -57,6 +61,15 @@ pub fn least_distance(c1: f64, weights: SampleWeights, quadratic: f64, reach: f6
     let SampleWeights { sample, total } = weights;
     let bend = 1.0 + c1 + c1 * sample / quadratic;
     (256.0 * U * c1 * total * bend / quadratic).sqrt() + 16.0 * U * reach
+}
+
+/// The same for a loss without kinks, whose second derivative is at most c3. An error e of a
+/// prediction then costs `c3 e^2/2` of the gap, which is `e sqrt(c3 total/2q)` of the distance, and
+/// not its square root. With twice the digits e is the rounding of the prediction itself,
+/// `8 U (1 + |z| + |y|)`, and is taken eight times over.
+pub fn least_smooth_distance(c3: f64, total: f64, quadratic: f64, reach: f64) -> f64 {
+    let prediction = 64.0 * U * (2.0 + reach);
+    prediction * (0.5 * c3 * total / quadratic).sqrt() + 16.0 * U * reach
 }
 
 /// A point that belongs to duals, and how near the minimiser it is.
@@ -177,6 +190,7 @@ impl Exact {
         // so that the duals are all that an agent must remember over a restart.
         let mut shuffle = FastRng::seed_from_u64(0);
         self.order.iter_mut().enumerate().for_each(|(i, slot)| *slot = i);
+        self.leap(lagrangian);
         for pass in 0..self.most_passes {
             if pass % PASSES_PER_CHECK == 0 {
                 let Near { b, distance, bound } = match careful {
@@ -207,12 +221,14 @@ impl Exact {
     /// `b(a)`, and the bound `sqrt(gap/q)`, from the duals alone.
     fn certify(&self, lagrangian: &Lagrangian<'_>) -> Near {
         let EmpiricalRisk { samples, loss, weight } = &self.risk;
-        let mut b = vec![0.0; lagrangian.linear.len()];
-        samples.rows.add_transposed(&self.duals, &mut b);
+        let mut b = self.sums();
         self.primal_point(lagrangian, &mut b);
-        let gap: f64 = (0..samples.count())
-            .map(|i| loss.fenchel_gap(samples.rows.dot(i, &b), self.duals[i], samples.targets[i]))
-            .sum();
+        let gap: f64 = self.in_blocks(|block| {
+            let gap = |i: usize| {
+                loss.fenchel_gap(samples.rows.dot(i, &b), self.duals[i], samples.targets[i])
+            };
+            block.map(gap).sum()
+        });
         let distance = (weight * gap / lagrangian.quadratic).sqrt();
         let bound = match self.guaranteed {
             true => self.with_rounding(lagrangian, &b, gap),
@@ -277,8 +293,7 @@ impl Exact {
     /// One pass of dual coordinate ascent over all rows in random order.
     fn pass(&mut self, lagrangian: &Lagrangian<'_>, shuffle: &mut FastRng) {
         self.shuffle(shuffle);
-        let mut sums = vec![0.0; lagrangian.linear.len()];
-        self.risk.samples.rows.add_transposed(&self.duals, &mut sums);
+        let mut sums = self.sums();
         let mut b = sums.clone();
         self.primal_point(lagrangian, &mut b);
         let EmpiricalRisk { samples, loss, weight } = &self.risk;

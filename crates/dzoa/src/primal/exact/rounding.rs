@@ -20,6 +20,20 @@ pub(super) const U: f64 = f64::EPSILON / 2.0;
 /// two units in the last place; where those cancel, what is left is in [`Scales::prediction`].
 const GAP: f64 = 1.0 / (1u64 << 36) as f64;
 
+/// Rows that are added up by themselves before their sum is added to that of others: a sum of ten
+/// million rows has as many roundings a term as one of seventeen thousand.
+pub(super) const BLOCK: usize = 1 << 14;
+
+/// Blocks of so many rows.
+pub(super) fn blocks(samples: usize) -> usize {
+    samples.div_ceil(BLOCK)
+}
+
+/// Roundings of a term in a sum over so many rows, block by block.
+fn roundings(samples: usize) -> usize {
+    samples.min(BLOCK) + blocks(samples)
+}
+
 /// `gamma_n = n u/(1 - n u)`: the error of a sum of products with n roundings a term, relative to
 /// the sum of the terms' absolute values (Higham 2002, section 3.1).
 pub(crate) fn gamma(n: usize) -> f64 {
@@ -71,7 +85,7 @@ impl Scales {
     /// How far from `v` a point lies whose prox is the computed one. `size` is `||linear||`,
     /// `duals` is `sum |a_i|`.
     pub(super) fn point(&self, size: f64, duals: f64, quadratic: f64) -> f64 {
-        gamma(self.samples + self.features + 32) * self.reach(size, duals, quadratic)
+        gamma(roundings(self.samples) + self.features + 32) * self.reach(size, duals, quadratic)
     }
 
     /// How far from `v` a point lies whose prox was computed with twice the digits; the weights of

@@ -138,7 +138,9 @@ impl<const N: usize> Slopes<N> {
     /// terms are then spread over the others by Chebyshev's polynomials: of all with the same first
     /// coefficient, T_n stays nearest to zero within the reach.
     fn around(z: f64, reach: f64) -> [f64; N] {
-        let mut taylor = vec![1.0 / (1.0 + elementary::exp(z))];
+        // With room for all of it: there are a thousand cells, and growing takes longer than adding.
+        let mut taylor = Vec::with_capacity(1 + N + N / 3);
+        taylor.push(1.0 / (1.0 + elementary::exp(z)));
         for k in 0..N + N / 3 {
             // q' = q^2 - q, term by term: the product of the series with itself has the coefficient
             // sum_i t_i t_(k-i), and (k + 1) t_(k+1) is that of the derivative.

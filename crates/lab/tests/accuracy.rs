@@ -7,7 +7,7 @@
 mod experiment;
 
 use dzoa::tuning::Setting;
-use experiment::{draw, median, spec};
+use experiment::{draw, medians, spec};
 use rayon::prelude::*;
 
 /// Total epsilon; the most that `output` and `scalar` may err (median over the draws).
@@ -21,11 +21,13 @@ fn the_public_rules_keep_the_error_within_its_bounds() {
     let draws: Vec<_> = (2001..=2020).into_par_iter().map(draw).collect();
     println!("epsilon  output  scalar  dp-gd (median error, and as multiples of dp-gd)");
     for ((epsilon, most_output, most_scalar), (rounds, step)) in MOST.into_iter().zip(DP_GD) {
-        let by_rule = |method| median(&draws, &spec(method, epsilon, &Setting::default()));
-        let (by_output, by_scalar) = (by_rule("output"), by_rule("scalar"));
+        let by_rule = |method| spec(method, epsilon, &Setting::default());
         let options = vec![("step", step)];
         let tuned = Setting { rounds: Some(rounds), options, ..Setting::default() };
-        let by_gradient = median(&draws, &spec("dp-gd", epsilon, &tuned));
+        let specs = [by_rule("output"), by_rule("scalar"), spec("dp-gd", epsilon, &tuned)];
+        let [by_output, by_scalar, by_gradient] = medians(&draws, &specs)[..] else {
+            unreachable!("one median for each")
+        };
         println!(
             "{epsilon}  {by_output:.5} ({:.2})  {by_scalar:.5} ({:.2})  {by_gradient:.5}",
             by_output / by_gradient,

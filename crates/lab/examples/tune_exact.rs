@@ -1,6 +1,6 @@
 //! Finds the constants of the public rules for `output`, `scalar` and dp-gd: a grid over settings,
 //! the median error over draws, at exact total epsilons.
-//! `cargo run --release -p dzoa --example tune_exact -- output`
+//! `cargo run --release -p dzoa-lab --example tune_exact -- output`
 //!
 //! Data: rows N(0, I) put into the unit ball, labels by the logistic model with w ~ 2 N(0, I), K = 5
 //! on the paper's graph, N_k = 2000, P = 10, eta = 0.02, delta = 1e-5. Seeds from 1000 up, never
@@ -13,10 +13,12 @@ use dzoa::prelude::*;
 use dzoa::privacy::calibrate::Schedule;
 use dzoa::problem::loss::Targets;
 use dzoa::problem::synthetic::Synthetic;
-use dzoa::run::evaluate::{error_or_infinity, quantile};
+use dzoa::run::evaluate::error_or_infinity;
 use dzoa::streams::Purpose;
 use dzoa::tuning::Setting;
+use dzoa_lab::tuner::{Middle, tune};
 use rayon::prelude::*;
+use std::convert::Infallible;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -94,10 +96,10 @@ pub fn error(draw: &Draw, spec: &RunSpec) -> f64 {
     error_or_infinity(&draw.optimum, (0..AGENTS).map(|k| run.estimate(k)))
 }
 
-/// The median error over draws.
-pub fn median(draws: &[Draw], spec: &RunSpec) -> f64 {
-    let errors: Vec<f64> = draws.par_iter().map(|draw| error(draw, spec)).collect();
-    quantile(&errors, 0.5)
+/// The median error of each over the draws.
+pub fn medians(draws: &[Draw], specs: &[RunSpec]) -> Vec<f64> {
+    let error = |spec: &RunSpec, draw: &Draw| Ok::<_, Infallible>(error(draw, spec));
+    tune(specs, draws, Middle::Median, error).into_iter().map(|Ok(median)| median).collect()
 }
 
 /// What is tried for a method; `None` for a word that names none.
@@ -173,8 +175,8 @@ fn main() -> ExitCode {
     };
     let draws: Vec<Draw> = (1000..1000 + draws).into_par_iter().map(draw).collect();
     for epsilon in epsilons {
-        let tried = |setting| (median(&draws, &spec(&method, epsilon, setting)), setting);
-        let mut table: Vec<(f64, &Setting)> = grid.iter().map(tried).collect();
+        let specs: Vec<_> = grid.iter().map(|setting| spec(&method, epsilon, setting)).collect();
+        let mut table: Vec<_> = medians(&draws, &specs).into_iter().zip(&grid).collect();
         table.sort_by(|a, b| a.0.total_cmp(&b.0));
         println!("epsilon {epsilon}");
         for (error, setting) in table.iter().take(SHOWN) {

@@ -1,6 +1,6 @@
 //! How accurate joint sums are at an exact total epsilon, with nothing chosen but the budget: the
 //! table of docs/algorithms/joint.md.
-//! `cargo run --release -p dzoa --example joint_accuracy -- [FIRST_SEED]`
+//! `cargo run --release -p dzoa-lab --example joint_accuracy -- [FIRST_SEED]`
 //!
 //! Data: rows N(0, I) put into the unit ball, labels by the logistic model with w ~ 2 N(0, I), P =
 //! 10, eta = 0.02, L1, delta = 1e-5, on the paper's graph or a ring. The median of the paper's
