@@ -1,9 +1,10 @@
 //! The one public file of a network: a config whose agents have addresses.
 
-use crate::config::{Config, Listed, RowsSpec};
+use crate::config::{Config, Listed, Mode, RowsSpec};
 use dzoa::plan::Refused;
-use dzoa::problem::Scale;
+use dzoa::problem::{Problem, Scale};
 use dzoa_node::certs::{Authority, CertError};
+use dzoa_node::node::OnLoss;
 use dzoa_node::transport::{Place, host};
 use dzoa_report::refused;
 use dzoa_table::{DataSource, Error, Result, Shape, shown};
@@ -65,6 +66,17 @@ impl NetworkFile {
             ))
             .hint("set algorithm.name = \"d-zoa\" or \"admm\"; `dzoa run` simulates the others"));
         }
+        let joint = spec.algorithm.joint().is_some();
+        if joint && self.config.mode != Mode::Synchronous {
+            return Err(Error::input("`algorithm.mode` is \"partial\", and a sum needs everybody")
+                .hint("remove it: joint sums wait for all agents"));
+        }
+        if joint && network.on_loss == OnLoss::Continue {
+            return Err(Error::input(
+                "`network.on_loss` is \"continue\", and a sum needs everybody",
+            )
+            .hint("remove it: a run of joint sums stops when an agent is gone for good"));
+        }
         if let (Some(seed), Some(place)) = (run.seed, self.remote()) {
             return Err(Error::input(format!(
                 "`run.seed` is {seed}, but {} is at {}, which is not this machine",
@@ -107,7 +119,9 @@ impl NetworkFile {
         let Config { run, spec, network, .. } = &self.config;
         let counted =
             self.rows.is_synthetic() || network.agents.iter().all(|agent| agent.rows.is_some());
-        if self.rows.problem.scale == Scale::Pooled && !counted {
+        // Agents that take joint sums tell each other how many rows they have.
+        let joint = spec.algorithm.joint().is_some();
+        if self.rows.problem.scale == Scale::Pooled && !counted && !joint {
             return Err(refused(Refused::RowsOfOthers));
         }
         if run.stop_tolerance > 0.0 {
@@ -127,7 +141,8 @@ impl NetworkFile {
             ))
             .hint("`dzoa run` on data like theirs shows what the rule chooses"));
         }
-        if (spec.rho.is_auto() || spec.rounds.is_auto()) && !self.rows.is_synthetic() {
+        let ruled = (spec.rho.is_auto() || spec.rounds.is_auto()) && !joint;
+        if ruled && !self.rows.is_synthetic() {
             return Err(Error::input(
                 "`algorithm.rho` or `algorithm.rounds` is \"auto\", which needs the size of the \
                  smallest agent",
@@ -146,27 +161,11 @@ impl NetworkFile {
         })
     }
 
-    /// The problem as agent k can know it: what weighs by everybody's rows goes by the numbers in
-    /// the file, since nobody else's rows are here.
-    pub fn weighed(&self, mut problem: Problem, k: usize) -> Result<Problem> {
-        let listed = &self.config.network.agents;
-        let counted = |k: usize| match self.rows.is_synthetic() {
-            true => Some(problem.agents[k].count()),
-            false => listed[k].rows,
-        };
-        let (own, said) = (problem.agents[k].count(), counted(k));
-        if let Some(said) = said.filter(|&said| said != own) {
-            return Err(Error::input(format!(
-                "{} has {own} rows, but `network.agents` says rows = {said}",
-                shown(&listed[k].name)
-            ))
-            .hint("agree on the numbers of rows that are used, and write them into the file"));
-        }
-        let total = (0..listed.len()).map(counted).sum::<Option<usize>>();
-        if let (Scale::Pooled, Some(total)) = (problem.scale, total) {
-            problem.scale = Scale::PooledOver(total);
-        }
-        Ok(problem)
+    /// Every agent's rows as far as they are known here: those of others that are not listed are
+    /// taken to be as many as this agent's.
+    pub fn counts(&self, problem: &Problem) -> Vec<usize> {
+        let listed = self.config.network.agents.iter().zip(&problem.agents);
+        listed.map(|(agent, here)| agent.rows.unwrap_or(here.count())).collect()
     }
 
     /// The edges, by name.

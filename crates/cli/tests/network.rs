@@ -1,5 +1,6 @@
 //! Real agents as separate processes on loopback: the bits of the simulation, whatever is killed.
 
+mod agents;
 mod common;
 
 use common::{data, dzoa, json, root};
@@ -328,4 +329,97 @@ fn what_a_network_file_must_not_hold_is_refused_with_a_hint() {
         assert_eq!(output.status.code(), Some(2), "{from} -> {to}: {stderr}");
         assert!(stderr.contains(words) && stderr.contains("hint:"), "{from} -> {to}: {stderr}");
     }
+}
+
+/// [`FIVE`] with joint sums.
+fn summing(algorithm: &str, privacy: &str) -> String {
+    let (head, _) = FIVE.split_once("[algorithm]").unwrap();
+    format!("{head}[algorithm]\nname = \"{algorithm}\"\n[privacy]\n{privacy}\n[run]\nseed = 1\n")
+}
+
+const BUDGET: &str = "mechanism = \"joint\"\ntotal_epsilon = 8.0\ndelta = 1e-5\n";
+
+#[test]
+fn joint_sums_of_processes_end_with_the_bits_of_the_simulation() {
+    let masked = format!("{BUDGET}colluders = 2");
+    for (algorithm, privacy) in [
+        ("joint-gradient", masked.as_str()),
+        ("joint-newton", &masked),
+        ("joint-values", BUDGET),
+        ("joint-gradient", "mechanism = \"none\""),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("five.toml"), summing(algorithm, privacy)).unwrap();
+        let real = same_bits(dir.path(), "five.toml", &[]);
+        assert_eq!(real["algorithm"], algorithm);
+        let simulated = std::fs::read_to_string(dir.path().join("simulated/summary.json")).unwrap();
+        let simulated: serde_json::Value = serde_json::from_str(&simulated).unwrap();
+        assert_eq!(real["messages"], simulated["messages"]);
+        // Everybody has everybody's parts: one line a sum, and no distance.
+        let trace = std::fs::read_to_string(dir.path().join("real/agents/c/trace.csv")).unwrap();
+        let lines: Vec<&str> = trace.lines().skip(2).collect();
+        assert_eq!(lines.len() as u64, real["rounds"].as_u64().unwrap());
+        assert!(lines[0].starts_with("1,c,0,"), "{trace}");
+    }
+}
+
+#[test]
+fn what_a_sum_over_all_agents_cannot_have_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("five.toml"), summing("joint-gradient", BUDGET)).unwrap();
+    for (set, what) in [
+        ("algorithm.mode=\"partial\"", "`algorithm.mode` is \"partial\""),
+        ("network.on_loss=\"continue\"", "`network.on_loss` is \"continue\""),
+        ("algorithm.average=\"network\"", "`algorithm.average`"),
+    ] {
+        let args = ["launch", "--network", "five.toml", "--set", set, "--out", "out"];
+        let output = dzoa(dir.path(), &args);
+        let said = String::from_utf8_lossy(&output.stderr).to_string();
+        assert_eq!(output.status.code(), Some(2), "{set}: {said}");
+        assert!(said.contains(what) && said.contains("\n\nhint: "), "{set}: {said}");
+        assert!(!dir.path().join("out").exists(), "{set}");
+    }
+}
+
+/// The digest that sites compare by telephone: the same in every log, and another one is refused
+/// before anything is charged.
+#[test]
+fn a_roster_that_was_not_asked_for_charges_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let names = ["a", "b"];
+    let config = format!(
+        "[problem]\nloss = \"logistic\"\neta = 0.1\n[data]\n\
+         synthetic = {{ agents = 2, samples = 40, features = 3 }}\n[network]\n\
+         topology = \"path\"\n{}\n[algorithm]\nname = \"joint-gradient\"\nrounds = 5\n\
+         [privacy]\n{BUDGET}colluders = 0\n[run]\nseed = 3\n",
+        agents::on_loopback(&names)
+    );
+    std::fs::write(dir.path().join("net.toml"), config).unwrap();
+    let certified = dzoa(dir.path(), &["certs", "--network", "net.toml", "--out", "certs"]);
+    assert!(certified.status.success());
+    let run = |extra: &[&str]| {
+        let mut started = names.map(|name| agents::start(dir.path(), name, extra));
+        started.each_mut().map(|agent| agent.0.wait().unwrap().success())
+    };
+    let log = |name: &str| std::fs::read_to_string(dir.path().join(format!("log-{name}"))).unwrap();
+    let wrong = "ab".repeat(32);
+    assert_eq!(run(&["--roster", &wrong]), [false, false]);
+    assert!(log("a").contains("was asked for") || log("b").contains("was asked for"));
+    for name in names {
+        let ledger = format!("state-{name}/ledger.seeded-for-tests");
+        let ledger = json(dir.path(), &["ledger", "show", &ledger, "--json"]);
+        assert_eq!(ledger["releases"], 0, "{name}");
+        std::fs::remove_dir_all(dir.path().join(format!("state-{name}"))).unwrap();
+    }
+    assert_eq!(run(&[]), [true, true]);
+    let roster = |name: &str| {
+        let log = log(name);
+        let (_, digest) = log.rsplit_once("the roster is ").unwrap();
+        digest[..64].to_string()
+    };
+    assert_eq!(roster("a"), roster("b"));
+    names.iter().for_each(|name| {
+        std::fs::remove_dir_all(dir.path().join(format!("state-{name}"))).unwrap();
+    });
+    assert_eq!(run(&["--roster", &roster("a")]), [true, true], "the same seed has the same keys");
 }

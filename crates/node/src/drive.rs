@@ -1,6 +1,6 @@
 //! Moves frames between a node and a transport until the node is at its end.
 
-use crate::node::{End, Node, NodeError};
+use crate::node::{End, NodeError, Running};
 use crate::transport::Transport;
 use std::time::Duration;
 
@@ -17,15 +17,18 @@ pub enum DriveEnd {
 }
 
 /// One step: takes in what has arrived, does what can be done, sends what is to be sent.
-pub fn step(node: &mut Node, transport: &mut dyn Transport) -> Result<(), NodeError> {
+pub fn step<N: Running + ?Sized>(
+    node: &mut N,
+    transport: &mut dyn Transport,
+) -> Result<(), NodeError> {
     while let Some((from, frame)) = transport.receive(Duration::ZERO) {
         node.receive(from, &frame, transport.now());
     }
     work(node, transport)
 }
 
-fn work(node: &mut Node, transport: &mut dyn Transport) -> Result<(), NodeError> {
-    let done = node.work(|| transport.now());
+fn work<N: Running + ?Sized>(node: &mut N, transport: &mut dyn Transport) -> Result<(), NodeError> {
+    let done = node.work(&|| transport.now());
     for (to, frame) in node.outgoing() {
         // A link that is down is as good as a lost frame: everything is repeated.
         if let Err(error) = transport.send(to, frame) {
@@ -36,10 +39,10 @@ fn work(node: &mut Node, transport: &mut dyn Transport) -> Result<(), NodeError>
 }
 
 /// Runs a node to its end, or until it is asked to stop. `watch` sees the node after every step.
-pub fn drive(
-    node: &mut Node,
+pub fn drive<N: Running + ?Sized>(
+    node: &mut N,
     transport: &mut dyn Transport,
-    watch: &mut dyn FnMut(&mut Node, Duration),
+    watch: &mut dyn FnMut(&mut N, Duration),
     asked: &dyn Fn() -> bool,
 ) -> Result<DriveEnd, NodeError> {
     step(node, transport)?;

@@ -1,9 +1,12 @@
 //! What a network of agents did, once more, from their journals: for whoever holds all of them.
 
-use crate::journal::{JournalRecord, PersistedPast};
+use crate::journal::{self, JournalRecord, PersistedPart, PersistedPast};
 use dzoa::Status;
 use dzoa::agent::{Agent, CannotResume, Past};
-use dzoa::run::{Observer, OutOfStep, Releasing, RoundView, Simulation, drive};
+use dzoa::joint::{PastPart, Saying};
+use dzoa::privacy::Digest;
+use dzoa::run::{NotReplayed, Observer, OutOfStep, Releasing, RoundView, Simulation, drive};
+use dzoa::streams::Streams;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use thiserror::Error;
@@ -21,27 +24,60 @@ pub enum ReplayError {
         /// What is wrong.
         why: CannotResume,
     },
+    /// A part of a sum is not what these agents would have said.
+    #[error(transparent)]
+    Sums(#[from] NotReplayed),
     /// Rounds with late or leaving neighbours cannot be told in lockstep.
     #[error(transparent)]
     NotInLockstep(#[from] OutOfStep),
 }
 
 /// The releases in a journal, in order.
-pub fn releases(records: Vec<JournalRecord>) -> VecDeque<Past> {
+fn releases(records: Vec<JournalRecord>) -> VecDeque<Past> {
     let kept = records.into_iter().filter_map(|record| match record {
         JournalRecord::Round { past, .. } => past.and_then(PersistedPast::past),
-        JournalRecord::Start(_) | JournalRecord::Left { .. } => None,
+        _ => None,
     });
     kept.collect()
 }
 
-/// Takes fresh agents through the rounds in their journals. No row is queried and no noise is
-/// drawn; the observer sees what it would have seen in a simulation.
+/// The parts of joint sums in a journal, in order.
+fn parts(records: Vec<JournalRecord>) -> VecDeque<PastPart> {
+    let kept = records.into_iter().filter_map(|record| match record {
+        JournalRecord::Stage { past, .. } => past.and_then(PersistedPart::past),
+        _ => None,
+    });
+    kept.collect()
+}
+
+/// The roster that everybody in a journal had.
+fn roster(records: &[JournalRecord]) -> Option<Digest> {
+    records.iter().find_map(|record| match record {
+        JournalRecord::Stage { letters, .. } => match letters.first()?.notice().saying {
+            Saying::Ready { roster } => Some(roster),
+            _ => None,
+        },
+        _ => None,
+    })
+}
+
+/// Takes the agents of a simulation through the rounds in their journals, in the order of the
+/// graph. No row is queried and no noise is drawn; the observer sees what it would have seen in a
+/// simulation.
 pub fn replay(
     simulation: &mut dyn Simulation,
-    pasts: Vec<VecDeque<Past>>,
+    journals: Vec<Vec<JournalRecord>>,
+    seeded: bool,
     observer: &mut dyn Observer,
 ) -> Result<Status, ReplayError> {
+    if let Some(sums) = simulation.sums_mut() {
+        let roster = journals.first().and_then(|records| roster(records));
+        return Ok(sums.replay(journals.into_iter().map(parts).collect(), roster, observer)?);
+    }
+    for (agent, records) in simulation.agents_mut().iter_mut().zip(&journals) {
+        agent.stand_in_for(Streams::from_key(journal::key(records), seeded));
+    }
+    let pasts = journals.into_iter().map(releases).collect();
     drive(simulation, &mut FromJournals(pasts), &mut Unstoppable(observer))
 }
 

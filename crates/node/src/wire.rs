@@ -9,6 +9,8 @@
 //! key); the names in the frame must agree with that.
 
 use crate::journal::Durable;
+use crate::letter::{AROUND_LETTER, Letter};
+use crate::post::Post;
 use dzoa::privacy::Seen;
 use dzoa::privacy::packed::{pack, unpack};
 use serde::{Deserialize, Serialize};
@@ -16,7 +18,7 @@ use std::sync::Arc;
 use thiserror::Error;
 
 /// The format of frames.
-pub const FORMAT: u8 = 2;
+pub const FORMAT: u8 = 3;
 const MAGIC: &[u8; 4] = b"dzoa";
 /// Magic, format and checksum.
 const AROUND: usize = 9;
@@ -77,6 +79,8 @@ enum Said {
     Vector(Outgoing),
     Bye { reason: String },
     Left { round: u64 },
+    Held { held: Vec<u8> },
+    Letter { held: Vec<u8>, post: Post },
 }
 
 /// A vector that may leave: one that is durable here, and so a release that was charged, or an
@@ -143,6 +147,16 @@ impl Body {
     pub fn left(round: u64) -> Self {
         Self(Said::Left { round })
     }
+
+    /// I am here, and have heard these members in my stage: a bit each.
+    pub fn held(held: Vec<u8>) -> Self {
+        Self(Said::Held { held })
+    }
+
+    /// What a member says to all others.
+    pub fn letter(held: Vec<u8>, post: Post) -> Self {
+        Self(Said::Letter { held, post })
+    }
 }
 
 /// What a neighbour said. Its vector is no release of ours: another type, on purpose.
@@ -167,6 +181,18 @@ pub enum Received {
         /// The first round without.
         round: u64,
     },
+    /// It is there, and has heard these members in its stage.
+    Held {
+        /// A bit for each.
+        held: Vec<u8>,
+    },
+    /// It passes on what a member says to all others.
+    Letter {
+        /// Whom it has heard itself.
+        held: Vec<u8>,
+        /// What it passes on: anybody may have written it.
+        letter: Letter,
+    },
 }
 
 /// A body up to the values, which are the last thing in a frame: eight bytes each, copied all at
@@ -177,6 +203,8 @@ enum Head {
     Vector { round: u64, count: usize },
     Bye { reason: String },
     Left { round: u64 },
+    Held { held: Vec<u8> },
+    Letter { held: Vec<u8>, letter: Letter },
 }
 
 /// Bytes that are no frame.
@@ -212,6 +240,11 @@ pub fn longest(features: usize) -> usize {
     AROUND + BESIDE_VECTOR + 8 * features
 }
 
+/// The longest frame between so many agents whose sums have so many numbers.
+pub fn longest_letter(agents: usize, coordinates: usize) -> usize {
+    longest(coordinates) + AROUND_LETTER + agents.div_ceil(8)
+}
+
 impl Frame {
     /// The bytes.
     pub fn encode(self) -> Vec<u8> {
@@ -224,6 +257,8 @@ impl Frame {
             }
             Said::Bye { reason } => Head::Bye { reason },
             Said::Left { round } => Head::Left { round },
+            Said::Held { held } => Head::Held { held },
+            Said::Letter { held, post } => Head::Letter { held, letter: post.letter().clone() },
         });
         let mut bytes = Vec::with_capacity(AROUND + BESIDE_VECTOR + 8 * values.len());
         bytes.extend_from_slice(MAGIC);
@@ -254,18 +289,23 @@ impl Frame<Received> {
         }
         let (head, rest): (Frame<Head>, &[u8]) =
             postcard::take_from_bytes(body).map_err(|_| DecodeError::Malformed)?;
-        let (body, rest) = match &head.body {
-            Head::Vector { round, count } => {
-                let length = count.checked_mul(8).ok_or(DecodeError::Malformed)?;
-                let (values, rest) = rest.split_at_checked(length).ok_or(DecodeError::Malformed)?;
-                let values = unpack(values).ok_or(DecodeError::Malformed)?;
-                (Received::Vector { round: *round, values }, rest)
-            }
-            Head::Note => (Received::Note, rest),
-            Head::Bye { reason } => (Received::Bye { reason: reason.clone() }, rest),
-            Head::Left { round } => (Received::Left { round: *round }, rest),
+        let count = match head.body {
+            Head::Vector { count, .. } => count,
+            _ => 0,
         };
-        if rest.is_empty() { Ok(head.map(|_| body)) } else { Err(DecodeError::Malformed) }
+        // The values are all that is left.
+        if count.checked_mul(8) != Some(rest.len()) {
+            return Err(DecodeError::Malformed);
+        }
+        let values = unpack(rest).ok_or(DecodeError::Malformed)?;
+        Ok(head.map(|body| match body {
+            Head::Note => Received::Note,
+            Head::Vector { round, .. } => Received::Vector { round, values },
+            Head::Bye { reason } => Received::Bye { reason },
+            Head::Left { round } => Received::Left { round },
+            Head::Held { held } => Received::Held { held },
+            Head::Letter { held, letter } => Received::Letter { held, letter },
+        }))
     }
 }
 

@@ -22,8 +22,7 @@ use thiserror::Error;
 /// The public state of a run: equal at all agents.
 pub struct Session {
     method: Box<dyn Method>,
-    members: Members,
-    shares: Option<Shares>,
+    opened: Opened,
     chain: Chain,
     attempt: u64,
 }
@@ -66,7 +65,7 @@ pub struct Step {
 }
 
 /// One agent's part of a sum, as everybody sees it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub enum Part {
     /// With noise, and with masks where the plan has them.
     Words(Words),
@@ -107,29 +106,43 @@ pub enum NoRound {
     },
 }
 
+impl Chain {
+    fn new(opened: &Opened) -> Self {
+        let Opened { network, program, roster, rows, shares, .. } = opened;
+        let colluders = shares.as_ref().map_or(Colluders::All, Shares::colluders);
+        let (network, roster) = (*network, *roster);
+        let transcript = Transcript::new(&Opening { network, program, roster, rows, colluders });
+        match shares {
+            Some(_) => Self::Hidden(transcript),
+            None => Self::Plain(transcript.digest()),
+        }
+    }
+}
+
 impl Session {
     /// A run before its first sum.
     pub fn new(method: Box<dyn Method>, opened: Opened) -> Self {
-        let Opened { network, program, roster, members, rows, shares } = opened;
-        let colluders = shares.as_ref().map_or(Colluders::All, Shares::colluders);
-        let opening = Opening { network, program: &program, roster, rows: &rows, colluders };
-        let transcript = Transcript::new(&opening);
-        let chain = match shares {
-            Some(_) => Chain::Hidden(transcript),
-            None => Chain::Plain(transcript.digest()),
-        };
-        Self { method, members, shares, chain, attempt: 0 }
+        Self { method, chain: Chain::new(&opened), opened, attempt: 0 }
+    }
+
+    /// The same run before its first sum with another roster: that of agents whose journals are
+    /// replayed.
+    pub(crate) fn reopen(&mut self, roster: Digest) {
+        if self.opened.roster.is_some() {
+            self.opened.roster = Some(roster);
+            self.chain = Chain::new(&self.opened);
+        }
     }
 
     /// The next round; `None` once all are done.
     pub fn next(&self) -> Result<Option<Step>, NoRound> {
         let Some(ask) = self.method.ask()? else { return Ok(None) };
         let (round, attempt) = (self.method.done() + 1, self.attempt);
-        let context = match (&self.chain, &self.shares, &ask.hidden) {
+        let context = match (&self.chain, &self.opened.shares, &ask.hidden) {
             (Chain::Hidden(transcript), Some(shares), Some(hidden)) => {
                 let query = shares.query(hidden.region.clone(), hidden.mu)?;
                 let (purpose, point) = (ask.question.purpose(), &ask.point);
-                let turn = Turn { round, attempt, members: &self.members, purpose, point };
+                let turn = Turn { round, attempt, members: &self.opened.members, purpose, point };
                 Some(transcript.context(&turn, query)?)
             }
             _ => None,
@@ -146,7 +159,7 @@ impl Session {
     fn plain_id(&self, before: &Digest, round: u64, ask: &Ask) -> Digest {
         let mut hasher = blake3::Hasher::new_derive_key("dzoa 2026 plain joint context");
         hasher.update(&before.0).update(&round.to_le_bytes());
-        hasher.update(&self.attempt.to_le_bytes()).update(&self.members.digest().0);
+        hasher.update(&self.attempt.to_le_bytes()).update(&self.opened.members.digest().0);
         hasher.update(ask.question.purpose().as_bytes()).update(&pack(&ask.point));
         Digest::from(*hasher.finalize().as_bytes())
     }
@@ -174,7 +187,7 @@ impl Session {
 
     /// In the order of the members, so that everybody finds the same bits.
     fn plain_sum(&self, step: &Step, parts: &[Part]) -> Result<Vec<f64>, NoRound> {
-        let (members, got) = (self.members.len(), parts.len());
+        let (members, got) = (self.opened.members.len(), parts.len());
         if members != got {
             return Err(NoSum::Missing { got, members }.into());
         }
@@ -196,14 +209,22 @@ impl Session {
     /// Begins the open round anew without those that are gone: fresh noise, fresh masks, and another
     /// charge.
     pub fn without(&mut self, members: Members, shares: Option<Shares>) {
-        self.members = members;
-        self.shares = shares;
+        self.opened.members = members;
+        self.opened.shares = shares;
         self.attempt += 1;
+    }
+
+    /// A digest of everything public so far: equal at all agents, or something diverged.
+    pub fn digest(&self) -> Digest {
+        match self.chain {
+            Chain::Hidden(transcript) => transcript.digest(),
+            Chain::Plain(digest) => digest,
+        }
     }
 
     /// Who takes part.
     pub fn members(&self) -> &Members {
-        &self.members
+        &self.opened.members
     }
 
     /// Sums that were taken in.
@@ -251,6 +272,17 @@ impl Step {
     /// The step of the grid that words are on; `None` without protection.
     pub fn grid(&self) -> Option<f64> {
         self.context.as_ref().map(|context| context.query().step())
+    }
+}
+
+/// Bit by bit: what is not a number equals itself.
+impl PartialEq for Part {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Words(one), Self::Words(other)) => one == other,
+            (Self::Plain(one), Self::Plain(other)) => pack(one) == pack(other),
+            _ => false,
+        }
     }
 }
 

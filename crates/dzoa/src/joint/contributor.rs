@@ -2,17 +2,20 @@
 
 use super::algorithm::{Part, Step};
 use super::answers::Answers;
+use crate::agent::CannotResume;
 use crate::kernels::program;
 use crate::problem::Failure;
 use crate::status::Status;
 use dzoa_privacy::joint::{
-    Accumulator, Context, MaskKey, Masked, Masks, NoMasks, Origin, Roster, ShareKey, Summand,
+    Accumulator, Context, MaskKey, Masked, Masks, NoMasks, Origin, Roster, SealedWords, ShareKey,
+    Summand,
 };
 use dzoa_privacy::{
     Charge, ChargeRefused, Digest, Entry, Event, Ledger, NoiseKey, Private, Query, Receipt,
-    Release, RunId,
+    Release, RunId, Sealed, Seen,
 };
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Everything that makes a contributor.
@@ -85,6 +88,42 @@ impl Contribution {
             Self::Plain(release) => Part::Plain(release.values().clone()),
         }
     }
+
+    /// With a seal that binds it to the charge that paid for it: what a journal persists.
+    pub fn seal(&self, charge: &Charge) -> SealedPart {
+        match self {
+            Self::Hidden(masked) => SealedPart::Hidden(masked.seal()),
+            Self::Plain(release) => SealedPart::Plain(release.seal(charge)),
+        }
+    }
+}
+
+/// A contribution at rest: what was sent, and never what it hides.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum SealedPart {
+    /// With noise, and with masks where the plan has them.
+    Hidden(SealedWords),
+    /// As it is.
+    Plain(Sealed),
+}
+
+impl SealedPart {
+    /// As everybody saw it.
+    pub fn part(&self) -> Part {
+        match self {
+            Self::Hidden(sealed) => Part::Words(sealed.words().clone()),
+            Self::Plain(sealed) => Part::Plain(sealed.values().into()),
+        }
+    }
+}
+
+/// A contribution with the charge that paid for it: what a fresh agent takes up again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PastPart {
+    /// The charge.
+    pub charge: Charge,
+    /// What was sent.
+    pub part: SealedPart,
 }
 
 impl Contributor {
@@ -137,6 +176,56 @@ impl Contributor {
         let entry = self.ledger.entries().get(written).cloned();
         let charge = self.ledger.charge_for(&query).cloned();
         Ok(Charged { receipt, entry, charge })
+    }
+
+    /// Takes up a part that was charged and sealed before: the same entry, the same words. No row is
+    /// asked and no noise is drawn. The entry is new where the ledger did not have it.
+    pub fn resume(
+        &mut self,
+        step: &Step,
+        position: usize,
+        past: PastPart,
+    ) -> Result<Resumed, CannotResume> {
+        let PastPart { charge, part } = past;
+        // Whoever computed it, on whichever machine: nothing is computed again.
+        let query = Query { program: charge.program.clone(), ..self.query(step, position) };
+        if !charge.answers(&query) {
+            let (persisted, now) = (charge.inputs.to_string(), query.inputs.to_string());
+            return Err(CannotResume::OtherInputs { round: step.round, persisted, now });
+        }
+        self.recover(charge, part)
+    }
+
+    /// Takes up a part of a run that others' secrets were made for, for whoever replays journals.
+    pub(crate) fn recall(&mut self, step: &Step, past: PastPart) -> Result<Resumed, CannotResume> {
+        let PastPart { charge, part } = past;
+        let known = match charge.event {
+            Event::JointSum { context, .. } => context,
+            _ => charge.inputs,
+        };
+        if charge.round != step.round || known != step.id() {
+            let (persisted, now) = (known.to_string(), step.id().to_string());
+            return Err(CannotResume::OtherInputs { round: step.round, persisted, now });
+        }
+        self.run = charge.run;
+        self.recover(charge, part)
+    }
+
+    fn recover(&mut self, charge: Charge, part: SealedPart) -> Result<Resumed, CannotResume> {
+        let written = self.ledger.entries().len();
+        let receipt = self.ledger.recover(charge);
+        let entry = self.ledger.entries().get(written).cloned();
+        let contribution = match part {
+            SealedPart::Hidden(sealed) => Contribution::Hidden(sealed.reopen(receipt)?),
+            SealedPart::Plain(sealed) => Contribution::Plain(sealed.reopen(receipt)?),
+        };
+        Ok(Resumed { contribution, entry })
+    }
+
+    /// Writes down how far another agent's ledger was seen. The entry is to be made durable.
+    pub fn witness(&mut self, other: &str, seen: Seen) -> Option<Entry> {
+        let news = self.ledger.witness(other, seen);
+        self.ledger.entries().last().filter(|_| news).cloned()
     }
 
     /// Its part of this sum: rows answer, answers are added up, noise and masks hide the rest.
@@ -218,6 +307,14 @@ impl Contributor {
         let agent = self.name.clone();
         Status::ObjectiveFailed { agent, round: step.round, step: 0, failure }
     }
+}
+
+/// A part that was taken up again.
+pub struct Resumed {
+    /// The part.
+    pub contribution: Contribution,
+    /// The entry of the ledger, where it was not there.
+    pub entry: Option<Entry>,
 }
 
 /// A part that was paid for.

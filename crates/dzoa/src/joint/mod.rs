@@ -7,12 +7,13 @@
 //!
 //! [`Session`] is that public state with its transcript, [`Contributor`] is one agent with its
 //! rows, ledger and keys. A simulation has one session and all contributors; an agent over a
-//! network has one of each. `algorithm.rs` is one round of both, in order.
+//! network has one of each, in a [`JointAgent`]. `algorithm.rs` is one round of both, in order.
 //!
 //! Masks, shares of the noise, the theorem and its proof are in [`dzoa_privacy::joint`];
 //! docs/algorithms/joint.md has the update equations.
 
 mod adversary;
+mod agent;
 mod algorithm;
 mod answers;
 mod ask;
@@ -25,10 +26,13 @@ mod quadratic;
 mod slopes;
 
 pub use adversary::{Adversary, noiseless};
+pub use agent::{BadNotice, Joined, JointAgent, JointSetup, Notice, Open, Saying, Unplanned};
 pub use algorithm::{NoRound, Opened, Part, Session, Step};
 pub use answers::Answers;
 pub use ask::{Ask, Hidden, Question};
-pub use contributor::{Charged, Contribution, Contributor, ContributorSetup, Secrets};
+pub use contributor::{
+    Charged, Contribution, Contributor, ContributorSetup, PastPart, Resumed, SealedPart, Secrets,
+};
 pub use descent::{Descent, DescentSettings, Probing};
 pub use frame::Frame;
 pub use newton::{Newton, NewtonSettings};

@@ -39,7 +39,7 @@ pub use forecast::Forecast;
 pub use given::{Auto, PerAgent, Reported};
 pub use intrinsic::Intrinsic;
 pub use joint::rules as joint_rules;
-pub use joint::{JOINT, JointBudget, JointEntry, JointMaking, JointNoise, JointPlan};
+pub use joint::{JOINT, JointBudget, JointEntry, JointMaking, JointNoise, JointPlan, JointSeat};
 pub use keys::{KeyError, Keys, OptimumNorm};
 pub use mechanism::{AgentPlace, Assumed, Charges, Choice, Mechanism, Protection, SumTerms};
 pub use none::Unprotected;

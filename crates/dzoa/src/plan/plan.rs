@@ -140,6 +140,38 @@ impl Plan {
         Ok(plan)
     }
 
+    /// Plans for agent k alone where everybody's number of rows is known, as it is once agents that
+    /// take joint sums have met.
+    pub fn of_one_among(
+        spec: &RunSpec,
+        data: &Data,
+        graph: &Graph,
+        k: usize,
+        samples: &[usize],
+    ) -> Result<Self, Refused> {
+        if samples.len() != graph.len() {
+            return Err(Refused::Samples { got: samples.len(), agents: graph.len() });
+        }
+        let neighbourhood = graph.neighbourhood(k, spec.self_loop);
+        if let Some(k) = samples.iter().position(|&samples| samples == 0) {
+            let agent = graph.names()[k].clone();
+            return Err(Refused::Empty { agent, samples: 0, neighbourhood });
+        }
+        let mut data = data.clone();
+        if let Data::Rows(problem) = &mut data
+            && matches!(problem.scale, Scale::PooledOver(_))
+        {
+            // Everybody's rows are known here, as they are where all are in one process.
+            problem.scale = Scale::Pooled;
+        }
+        let mut plan = Self::common(spec, &data, graph)?;
+        plan.join(samples)?;
+        let charges = plan.charges(k, neighbourhood, None)?;
+        plan.agents = vec![AgentPlan { neighbourhood, inner: None, charges }];
+        plan.first = k;
+        Ok(plan)
+    }
+
     /// All that is the same for every agent.
     fn common(spec: &RunSpec, data: &Data, graph: &Graph) -> Result<Self, Refused> {
         let agents = data.agents();

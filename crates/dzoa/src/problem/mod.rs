@@ -86,12 +86,21 @@ impl Problem {
     /// in one bit, and whoever knows all of them but a label could guess that: it is not to leave
     /// the agent without a key around it.
     pub fn fingerprint(&self, k: usize) -> Digest {
+        self.fingerprint_under(self.scale, k)
+    }
+
+    /// The same, whatever the rows weigh: under `mean`.
+    pub(crate) fn unweighed_fingerprint(&self, k: usize) -> Digest {
+        self.fingerprint_under(Scale::Mean, k)
+    }
+
+    fn fingerprint_under(&self, scale: Scale, k: usize) -> Digest {
         let Self { loss, regularizer, eta, intercept, .. } = self;
         let mut hasher = blake3::Hasher::new_derive_key("dzoa 2026 rows and problem");
         let number = |(key, number): (&str, f64)| format!(" {key}={number:e}");
         let numbers: String = loss.parameters().into_iter().map(number).collect();
         let loss = loss.name();
-        let scale = self.scale.said(self.agents[k].count(), self.total());
+        let scale = scale.said(self.agents[k].count(), self.total());
         let asked = format!("{loss}{numbers} {regularizer:?} {eta:e} {scale} {intercept}");
         hasher.update(asked.as_bytes());
         self.agents[k].digest_into(&mut hasher);

@@ -18,7 +18,7 @@ pub use lockstep::Lockstep;
 pub use observe::{EarlyStop, Observer, Residuals, RoundView};
 pub use record::{AgentRecord, Recorder, ValueRecord, ValueRecorder};
 pub use simulate::simulate;
-pub use sums::JointSimulation;
+pub use sums::{JointSimulation, NotReplayed};
 
 use crate::agent::Agent;
 use crate::status::Status;
@@ -65,6 +65,11 @@ pub trait Simulation: Send + Sync {
 
     /// The joint sums, where it takes them.
     fn sums(&self) -> Option<&JointSimulation> {
+        None
+    }
+
+    /// The joint sums, to replay them.
+    fn sums_mut(&mut self) -> Option<&mut JointSimulation> {
         None
     }
 

@@ -1,10 +1,25 @@
 //! Runs joint sums with all agents in one process.
 
 use super::{Costs, Observer, RoundView, Simulation};
-use crate::joint::{Charged, Contribution, Contributor, NoRound, Part, Session, Step};
+use crate::agent::CannotResume;
+use crate::joint::{Charged, Contribution, Contributor, NoRound, Part, PastPart, Session, Step};
 use crate::status::Status;
-use dzoa_privacy::{Ledger, Receipt, RunId};
+use dzoa_privacy::{Digest, Ledger, Receipt, RunId};
 use rayon::prelude::*;
+use std::collections::VecDeque;
+use thiserror::Error;
+
+/// A journal that does not tell of this run.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[error("agent {agent}, round {round}: {why}")]
+pub struct NotReplayed {
+    /// Whose.
+    pub agent: String,
+    /// In which round.
+    pub round: u64,
+    /// What is wrong.
+    pub why: CannotResume,
+}
 
 /// All agents of a run of joint sums: one public session, and everybody's rows.
 pub struct JointSimulation {
@@ -62,6 +77,15 @@ impl JointSimulation {
         let Some(step) = self.session.next().map_err(refused)? else { return Ok(false) };
         let receipts = self.charge(&step, observer)?;
         let parts = self.parts(&step, receipts)?;
+        self.costs.oracle_calls += self.contributors.len() as u64 * self.session.calls();
+        self.absorb(step, parts)?;
+        Ok(true)
+    }
+
+    /// Goes on with everybody's part.
+    fn absorb(&mut self, step: Step, parts: Vec<Part>) -> Result<(), Status> {
+        let round = step.round;
+        let refused = |no: NoRound| Status::NoSum { round, reason: no.to_string() };
         let sum = self.session.absorb(&step, &parts).map_err(refused)?;
         for (position, part) in parts.iter().enumerate() {
             self.seen[self.order[position]] = match (part, step.grid()) {
@@ -76,8 +100,45 @@ impl JointSimulation {
         let agents = self.contributors.len() as u64;
         self.costs.messages += agents * self.edges;
         self.costs.bytes += 8 * sum.len() as u64 * agents * self.edges;
-        self.costs.oracle_calls += agents * self.session.calls();
-        Ok(true)
+        Ok(())
+    }
+
+    /// Takes the agents through the sums in their journals, which were made with this roster and
+    /// are in the order of the graph. No row is asked and no noise is drawn; the observer sees what
+    /// it would have seen, and stops nothing.
+    pub fn replay(
+        &mut self,
+        mut pasts: Vec<VecDeque<PastPart>>,
+        roster: Option<Digest>,
+        observer: &mut dyn Observer,
+    ) -> Result<Status, NotReplayed> {
+        roster.into_iter().for_each(|roster| self.session.reopen(roster));
+        loop {
+            let round = self.session.done() + 1;
+            let step = match self.session.next() {
+                Ok(Some(step)) => step,
+                Ok(None) => return Ok(Status::Finished),
+                Err(no) => return Ok(Status::NoSum { round, reason: no.to_string() }),
+            };
+            let mut parts = Vec::with_capacity(self.order.len());
+            for &k in &self.order {
+                let agent = &mut self.contributors[k];
+                let Some(past) = pasts.get_mut(k).and_then(VecDeque::pop_front) else {
+                    return Ok(Status::Stopped { round: round - 1 });
+                };
+                let recalled = agent.recall(&step, past).map_err(|why| NotReplayed {
+                    agent: agent.name().into(),
+                    round,
+                    why,
+                })?;
+                parts.push(recalled.contribution.part());
+            }
+            self.costs.oracle_calls += self.contributors.len() as u64 * self.session.calls();
+            if let Err(status) = self.absorb(step, parts) {
+                return Ok(status);
+            }
+            let _ = observer.round(&RoundView { round, simulation: self });
+        }
     }
 
     /// Charge and persist before any noise is drawn: what is not written down cannot leave.
@@ -161,6 +222,10 @@ impl Simulation for JointSimulation {
     }
 
     fn sums(&self) -> Option<&JointSimulation> {
+        Some(self)
+    }
+
+    fn sums_mut(&mut self) -> Option<&mut JointSimulation> {
         Some(self)
     }
 }

@@ -20,11 +20,14 @@
 
 mod medium;
 mod record;
+mod trail;
 
 pub use medium::{JournalFile, Medium, Memory};
-pub use record::{FORMAT, JournalRecord, PersistedInputs, PersistedPast, Start};
+pub use record::{FORMAT, JournalRecord, PersistedInputs, PersistedPart, PersistedPast, Start};
+pub use trail::Trail;
 
 use dzoa::agent::Envelope;
+use dzoa::joint::{Notice, Saying};
 use record::{Parsed, parse};
 use std::io;
 use std::ops::Deref;
@@ -100,6 +103,36 @@ impl Deref for Durable {
     }
 }
 
+/// What this agent says to all others: its part of a sum once that is on disk, or something that
+/// does not depend on its rows. The only thing that [`crate::post::Post::own`] signs.
+///
+/// ```compile_fail
+/// use dzoa::joint::Notice;
+/// fn forge(notice: Notice) -> dzoa_node::journal::DurableNotice {
+///     dzoa_node::journal::DurableNotice(notice)
+/// }
+/// ```
+#[derive(Clone, Debug)]
+pub struct DurableNotice(Notice);
+
+impl Deref for DurableNotice {
+    type Target = Notice;
+
+    fn deref(&self) -> &Notice {
+        &self.0
+    }
+}
+
+impl DurableNotice {
+    /// What says nothing about rows but their number; `None` for a part of a sum.
+    pub fn public(notice: Notice) -> Option<Self> {
+        match notice.saying {
+            Saying::Hello { .. } | Saying::Ready { .. } => Some(Self(notice)),
+            Saying::Part(_) => None,
+        }
+    }
+}
+
 /// An open journal.
 pub struct Journal {
     medium: Box<dyn Medium>,
@@ -151,6 +184,24 @@ impl Journal {
         }
         self.persist(record)?;
         Ok(Durable(vector))
+    }
+
+    /// Makes the record of a stage durable, and with it the right to send the part that it holds.
+    pub fn commit_part(
+        &mut self,
+        record: &JournalRecord,
+        notice: Notice,
+    ) -> Result<DurableNotice, JournalError> {
+        if !record.holds(&notice) {
+            return Err(JournalError::NotRecorded { round: notice.stage });
+        }
+        self.persist(record)?;
+        Ok(DurableNotice(notice))
+    }
+
+    /// Vouches for a notice that follows from what was read back: it was durable all along.
+    pub(crate) fn recalled_notice(&self, notice: Notice) -> DurableNotice {
+        DurableNotice(notice)
     }
 
     /// Makes a record durable that no vector rests on.

@@ -1,7 +1,9 @@
 //! The records of a journal, and how they lie in the file.
 
 use super::JournalError;
+use crate::letter::Letter;
 use dzoa::agent::{Counters, Inputs, Message, Past};
+use dzoa::joint::{Notice, PastPart, Saying, SealedPart};
 use dzoa::privacy::packed::{Packed, pack};
 use dzoa::privacy::{Charge, RunId, Sealed, Seen};
 use serde::{Deserialize, Serialize};
@@ -49,6 +51,37 @@ pub enum JournalRecord {
         /// Our round.
         round: u64,
     },
+    /// A stage of joint sums in which everybody was heard, and what was then charged and said.
+    Stage {
+        /// What the others said, each signed by its writer.
+        letters: Vec<Letter>,
+        /// The part that follows, if one does.
+        past: Option<PersistedPart>,
+        /// How far the neighbours' ledgers were seen, where that is news.
+        seen: Vec<(usize, Seen)>,
+    },
+}
+
+/// [`PastPart`] at rest: what was sent, never what it hides.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+pub struct PersistedPart {
+    /// As JSON, the ledger's own form.
+    charge: String,
+    part: SealedPart,
+}
+
+impl From<PastPart> for PersistedPart {
+    fn from(PastPart { charge, part }: PastPart) -> Self {
+        Self { charge: serde_json::to_string(&charge).expect("a charge is plain data"), part }
+    }
+}
+
+impl PersistedPart {
+    /// What an agent resumes from; `None` where the charge cannot be read.
+    pub fn past(self) -> Option<PastPart> {
+        let charge = serde_json::from_str(&self.charge).ok()?;
+        Some(PastPart { charge, part: self.part })
+    }
 }
 
 /// [`Inputs`] at rest.
@@ -129,6 +162,14 @@ impl JournalRecord {
                 pack(past.release.values()) == pack(release)
             }
             (Self::Round { .. }, Message::Average(_)) => true,
+            _ => false,
+        }
+    }
+
+    /// Whether a part may leave once this record is durable: one that it holds, bit for bit.
+    pub(super) fn holds(&self, notice: &Notice) -> bool {
+        match (self, &notice.saying) {
+            (Self::Stage { past: Some(past), .. }, Saying::Part(part)) => past.part.part() == *part,
             _ => false,
         }
     }

@@ -4,7 +4,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
 /// A thread that does one kind of work.
-pub(super) struct Background<T> {
+pub(crate) struct Background<T> {
     begun: Option<Sender<T>>,
     done: Receiver<Result<(), String>>,
     pending: usize,
@@ -12,7 +12,7 @@ pub(super) struct Background<T> {
 }
 
 impl<T: Send + 'static> Background<T> {
-    pub(super) fn new(mut work: impl FnMut(T) -> Result<(), String> + Send + 'static) -> Self {
+    pub(crate) fn new(mut work: impl FnMut(T) -> Result<(), String> + Send + 'static) -> Self {
         let (begun, tasks) = channel();
         let (sender, done) = channel();
         let thread = std::thread::spawn(move || {
@@ -26,14 +26,14 @@ impl<T: Send + 'static> Background<T> {
     }
 
     /// Begins with a task.
-    pub(super) fn begin(&mut self, task: T) {
+    pub(crate) fn begin(&mut self, task: T) {
         // A thread that is gone is noticed below.
         let _ = self.begun.as_ref().map(|begun| begun.send(task));
         self.pending += 1;
     }
 
     /// Returns once everything that was begun is done.
-    pub(super) fn finish(&mut self) -> Result<(), String> {
+    pub(crate) fn finish(&mut self) -> Result<(), String> {
         while self.pending > 0 {
             self.pending -= 1;
             self.done.recv().unwrap_or_else(|_| Err("its writer has ended".into()))?;

@@ -5,36 +5,58 @@
 //! first hears from all of its neighbours, and compares. A random number that each side makes the
 //! other echo tells a word to this process from one that was on its way to an earlier one.
 
-use super::{End, Node, Peer};
+use super::circle::{Circle, Standing};
+use super::{End, Peer};
 use crate::wire::{Body, Frame, Received};
-use dzoa::privacy::Seen;
+use dzoa::privacy::{Ledger, Seen};
 use std::time::Duration;
 
-impl Node {
+/// What an agent knows of itself, to compare with what a neighbour remembers.
+pub(crate) struct Own<'a> {
+    pub(crate) ledger: &'a Ledger,
+    /// The last vector that it sent.
+    pub(crate) sent: u64,
+    pub(crate) standing: Standing,
+    /// What it says where nothing else is to be said.
+    pub(crate) note: Body,
+}
+
+/// What a frame was worth beside its body.
+pub(crate) enum Greeted {
+    /// It was said to this process. The first such word of a neighbour is written down.
+    Fresh { first: bool },
+    /// It was said to an earlier process, and was answered.
+    Stale,
+    /// The sender's ledger is an old one, or another.
+    Refused(String),
+    /// The sender remembers more of this agent than the agent does.
+    Over(End),
+}
+
+impl Circle {
     /// Whether every neighbour has said to this process what it knows of this agent.
-    pub(super) fn is_greeted(&self) -> bool {
+    pub(crate) fn is_greeted(&self) -> bool {
         self.peers.iter().all(|peer| peer.greeted || peer.left.is_some())
     }
 
-    /// Takes in what a frame says beside its body, and says whether it was said to this process:
-    /// what was not is answered, so that it will be. Fails where the sender's ledger is an old one,
-    /// and ends this agent where its own state or ledger is.
-    pub(super) fn greet(
+    /// Takes in what a frame says beside its body. What was not said to this process is answered,
+    /// so that it will be.
+    pub(crate) fn greet(
         &mut self,
         position: usize,
         frame: &Frame<Received>,
+        own: Own<'_>,
         now: Duration,
-    ) -> Result<bool, String> {
+    ) -> Greeted {
         let said_to_us = frame.echo == self.settings.session;
         let compared = match said_to_us {
-            true => self.compare_ledgers(position, frame),
+            true => self.compare_ledgers(position, frame, own.ledger),
             false => Ok(()),
         };
         let fresh = said_to_us && compared.is_ok();
-        if let Some(what) = self.remembered(frame).filter(|_| said_to_us) {
+        if let Some(what) = self.remembered(frame, own.sent).filter(|_| said_to_us) {
             let name = self.peers[position].name.clone();
-            self.stop(End::RolledBack { name, what });
-            return Ok(false);
+            return Greeted::Over(End::RolledBack { name, what });
         }
         let peer = &mut self.peers[position];
         let before = std::mem::replace(&mut peer.session, frame.session);
@@ -42,7 +64,7 @@ impl Node {
         // Also whoever is refused is answered: only so does it learn what is remembered of it.
         if news || (!fresh && peer.may_answer(now)) {
             peer.spoke(now);
-            self.say(position, Body::note());
+            self.say(position, own.standing, own.note);
         }
         let peer = &mut self.peers[position];
         if !fresh && peer.greeted {
@@ -50,16 +72,25 @@ impl Node {
             // that is spoken to.
             peer.session = before;
         }
-        if fresh && !peer.greeted {
-            peer.greeted = true;
-            self.witness(position);
+        let first = fresh && !peer.greeted;
+        peer.greeted |= first;
+        match compared {
+            Err(what) => Greeted::Refused(what),
+            Ok(()) if fresh => Greeted::Fresh { first },
+            Ok(()) => Greeted::Stale,
         }
-        compared.map(|()| fresh)
     }
 
     /// Refuses a neighbour whose ledger is shorter than it was, or another one.
-    fn compare_ledgers(&mut self, position: usize, frame: &Frame<Received>) -> Result<(), String> {
-        let known = self.known(position, frame.ledger);
+    fn compare_ledgers(
+        &mut self,
+        position: usize,
+        frame: &Frame<Received>,
+        ledger: &Ledger,
+    ) -> Result<(), String> {
+        let Peer { seen, name, .. } = &self.peers[position];
+        // How far this neighbour's ledger was seen before: in this run, or in an earlier one.
+        let known = seen.or_else(|| ledger.witnessed(name, frame.ledger.ledger));
         let peer = &mut self.peers[position];
         // Frames may overtake each other.
         if peer.session == frame.session && frame.number < peer.number {
@@ -78,14 +109,8 @@ impl Node {
         Ok(())
     }
 
-    /// How far this neighbour's ledger was seen before: in this run, or in an earlier one.
-    fn known(&self, position: usize, now: Seen) -> Option<Seen> {
-        let Peer { seen, name, .. } = &self.peers[position];
-        seen.or_else(|| self.agent.ledger().witnessed(name, now.ledger))
-    }
-
     /// What the neighbour knows of this agent that the agent does not.
-    fn remembered(&self, frame: &Frame<Received>) -> Option<String> {
+    fn remembered(&self, frame: &Frame<Received>, sent: u64) -> Option<String> {
         let ours = self.durable;
         if let Some(theirs) = frame.yours.filter(|theirs| theirs.contradicts(&ours)) {
             return Some(format!(
@@ -96,7 +121,6 @@ impl Node {
         }
         // One round more may be there if the disk lost the last record: it is computed again, to
         // the same bits.
-        let sent = self.released.max(self.newest_round());
         (frame.has > sent + 1).then(|| {
             format!(
                 "it has this agent's vector of round {}, and the journal here ends with round \
@@ -106,18 +130,11 @@ impl Node {
         })
     }
 
-    /// Writes down in the ledger how far a neighbour's was seen.
-    fn witness(&mut self, position: usize) {
+    /// How far a neighbour's ledger was seen, to be written down in ours.
+    pub(crate) fn to_witness(&self, position: usize) -> Option<(String, Seen)> {
         let Peer { seen, name, .. } = &self.peers[position];
-        if let Some(seen) = seen.filter(|seen| seen.ledger != Default::default()) {
-            let name = name.clone();
-            self.agent.witness(&name, seen);
-        }
-    }
-
-    /// Does so for all neighbours.
-    pub(super) fn bear_witness(&mut self) {
-        (0..self.peers.len()).for_each(|position| self.witness(position));
+        let seen = seen.filter(|seen| seen.ledger != Default::default())?;
+        Some((name.clone(), seen))
     }
 }
 

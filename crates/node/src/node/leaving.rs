@@ -11,12 +11,12 @@ impl Node {
         let missing = |peer: &&Peer| {
             peer.left.is_none()
                 && self.agent.needs(peer.index).is_some_and(|needs| needs <= self.agent.round())
-                && silent(peer) > self.settings.patience
+                && silent(peer) > self.circle.settings.patience
         };
-        let Some(peer) = self.peers.iter().find(missing) else { return Ok(()) };
+        let Some(peer) = self.circle.peers.iter().find(missing) else { return Ok(()) };
         let (index, name, silent) = (peer.index, peer.name.clone(), silent(peer));
         let round = self.agent.round();
-        match self.settings.on_loss {
+        match self.circle.settings.on_loss {
             OnLoss::Continue if self.others(index) > 0 => self.leave(index),
             _ => {
                 self.stop(End::NeighbourLost { name, silent, round });
@@ -26,16 +26,16 @@ impl Node {
     }
 
     fn others(&self, index: usize) -> usize {
-        self.peers.iter().filter(|peer| peer.left.is_none() && peer.index != index).count()
+        self.circle.peers.iter().filter(|peer| peer.left.is_none() && peer.index != index).count()
     }
 
     /// A neighbour says that it goes.
     pub(super) fn bye(&mut self, position: usize, reason: String, now: Duration) {
-        let Peer { index, name, .. } = self.peers[position].clone();
+        let Peer { index, name, .. } = self.circle.peers[position].clone();
         let round = self.agent.round();
         // What it has sent before is enough for an agent that is over.
         if self.over_since.is_some() {
-            self.peers[position].left = Some(round);
+            self.circle.peers[position].left = Some(round);
             return;
         }
         self.go_without(index, End::NeighbourLeft { name, reason, round }, now);
@@ -43,12 +43,12 @@ impl Node {
 
     /// A neighbour says that it went on without us.
     pub(super) fn left_behind(&mut self, position: usize, round: u64, now: Duration) {
-        let Peer { index, name, .. } = self.peers[position].clone();
+        let Peer { index, name, .. } = self.circle.peers[position].clone();
         self.go_without(index, End::LeftBehind { name, round }, now);
     }
 
     fn go_without(&mut self, index: usize, otherwise: End, now: Duration) {
-        let may = self.settings.on_loss == OnLoss::Continue && self.others(index) > 0;
+        let may = self.circle.settings.on_loss == OnLoss::Continue && self.others(index) > 0;
         if !may || self.leave(index).is_err() {
             self.stop(otherwise);
         } else {
@@ -77,13 +77,13 @@ impl Node {
 
     pub(super) fn forget(&mut self, index: usize) -> Result<(), NodeError> {
         let round = self.agent.round();
-        let Some(position) = self.peers.iter().position(|peer| peer.index == index) else {
+        let Some(position) = self.circle.peers.iter().position(|peer| peer.index == index) else {
             return Err(NodeError::Order(round));
         };
-        self.peers[position].left = Some(round);
+        self.circle.peers[position].left = Some(round);
         self.say(position, Body::left(round));
         self.agent
             .leave(index)
-            .map_err(|why| NodeError::Leave { name: self.peers[position].name.clone(), why })
+            .map_err(|why| NodeError::Leave { name: self.circle.peers[position].name.clone(), why })
     }
 }

@@ -7,27 +7,30 @@
 //! it takes.
 
 mod background;
-mod greeting;
+pub(crate) mod circle;
+pub(crate) mod greeting;
 mod leaving;
 mod outcome;
-mod peer;
+pub(crate) mod peer;
 mod receive;
 mod restart;
+mod running;
 mod sending;
 mod settings;
 mod view;
 
 pub use outcome::{End, NodeError, Refusal, Stats};
 pub use peer::Peer;
+pub use running::{Gained, Running};
 pub use settings::{NodeSettings, OnLoss};
 
 use crate::journal::{Journal, JournalRecord, Opened};
 use crate::wire::{Body, Outgoing};
-use background::Background;
+use circle::Circle;
 use dzoa::Status;
 use dzoa::agent::{Agent, Inputs, LARGEST_NORM, Message, Output, Past};
 use dzoa::primal::Workspace;
-use dzoa::privacy::{Entry, Seen};
+use dzoa::privacy::Entry;
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -37,25 +40,15 @@ pub type PersistEntry = Box<dyn FnMut(&Entry) -> Result<(), String> + Send>;
 /// An agent among its neighbours.
 pub struct Node {
     agent: Agent,
-    settings: NodeSettings,
-    peers: Vec<Peer>,
+    circle: Circle,
     end: Option<End>,
-    refusals: Vec<Refusal>,
-    stats: Stats,
     /// The last round whose release is in the journal.
     released: u64,
-    /// The ledger as far as it is durable: what neighbours may be told.
-    durable: Seen,
     journal: Journal,
-    /// The ledger. A charge that is only there is found again by the round that is computed again,
-    /// and one that is only in the journal is told to the ledger at the next start: so both wait
-    /// for the disk at one time.
-    ledger_writer: Background<Entry>,
     work: Workspace,
     taken: Vec<Inputs>,
     /// The vectors that a neighbour may still miss.
     recent: VecDeque<Outgoing>,
-    outgoing: Vec<(usize, Vec<u8>)>,
     round_since: Duration,
     /// When the round goes on without those that are late.
     limit_at: Duration,
@@ -66,7 +59,7 @@ pub struct Node {
 
 /// How long to stay after that, and to say so again: a neighbour that missed the last word would
 /// wait for it.
-const FAREWELL: Duration = Duration::from_secs(1);
+pub(crate) const FAREWELL: Duration = Duration::from_secs(1);
 
 impl Node {
     /// An agent with its journal: everything in the journal happens again, and nothing else.
@@ -74,49 +67,40 @@ impl Node {
         mut agent: Agent,
         opened: Opened,
         settings: NodeSettings,
-        mut persist_entry: PersistEntry,
+        persist_entry: PersistEntry,
         now: Duration,
     ) -> Result<Self, NodeError> {
         agent.allow_lag(if settings.round_limit.is_some() { settings.lag } else { 0 });
         agent.limit_norm(LARGEST_NORM);
-        let peers = agent.neighbours().iter().map(|&index| {
-            let name = settings.names.get(index).cloned().unwrap_or_default();
-            Peer::new(index, name, now)
-        });
+        let circle = Circle::new(agent.name(), agent.neighbours(), settings, persist_entry, now);
         let mut node = Self {
-            peers: peers.collect(),
+            circle,
             released: 0,
-            durable: agent.ledger().seen(),
             agent,
-            settings,
             end: None,
-            refusals: Vec::new(),
-            stats: Stats::default(),
             journal: opened.journal,
-            ledger_writer: Background::new(move |entry| persist_entry(&entry)),
             work: Workspace::default(),
             taken: Vec::new(),
             recent: VecDeque::new(),
-            outgoing: Vec::new(),
             round_since: now,
             limit_at: now,
             over_since: None,
             complete_since: None,
         };
+        node.circle.durable = node.agent.ledger().seen();
         let mut unwritten = Vec::new();
         for record in opened.records {
             node.replay(record, &mut unwritten, now)?;
         }
-        node.agree_with_ledger(unwritten)?;
+        let (ledger, run) = (node.agent.ledger(), node.agent.run());
+        node.circle.agree_with_ledger(node.released, ledger, run, unwritten)?;
         node.agent.resumed();
         Ok(node)
     }
 
     /// Returns once the ledger is durable.
     fn persist_ledger(&mut self) -> Result<(), NodeError> {
-        self.ledger_writer.finish().map_err(NodeError::Ledger)?;
-        self.durable = self.agent.ledger().seen();
-        Ok(())
+        self.circle.persist_ledger(self.agent.ledger())
     }
 
     /// Does what the agent asks for, in order, until it waits or is over.
@@ -126,17 +110,17 @@ impl Node {
             match output {
                 // Nothing new is released before every neighbour has said to this process what it
                 // knows of us.
-                Output::Compute if !self.is_greeted() => break,
+                Output::Compute if !self.circle.is_greeted() => break,
                 Output::Compute => {
                     // With late neighbours a round depends on who was late: that is persisted
                     // before it is computed, so that no crash can lead to another release of the
                     // same round.
-                    if self.settings.round_limit.is_some() && !self.taken.is_empty() {
+                    if self.circle.settings.round_limit.is_some() && !self.taken.is_empty() {
                         self.persist_inputs()?;
                     }
                     self.agent.compute(&mut self.work);
                 }
-                Output::Persist(entry) => self.ledger_writer.begin(entry),
+                Output::Persist(entry) => self.circle.ledger_writer.begin(entry),
                 Output::Completed(inputs) => {
                     self.taken.push(inputs);
                 }
@@ -151,7 +135,7 @@ impl Node {
                     self.persist_ledger()?;
                     self.round_since = now();
                     self.limit_at =
-                        self.round_since + self.settings.round_limit.unwrap_or_default();
+                        self.round_since + self.circle.settings.round_limit.unwrap_or_default();
                     self.remember(vector);
                     self.send_newest(self.round_since);
                 }
@@ -174,8 +158,7 @@ impl Node {
     /// one.
     fn record(&mut self, past: Option<Past>) -> JournalRecord {
         let inputs = self.taken.drain(..).map(Into::into).collect();
-        let news = self.peers.iter_mut().filter_map(|peer| Some((peer.index, peer.news()?)));
-        let seen = news.collect();
+        let seen = self.circle.news();
         JournalRecord::Round { inputs, past: past.map(Into::into), seen }
     }
 
@@ -193,7 +176,8 @@ impl Node {
         self.recent.push_back(vector);
         // A neighbour is at most one round behind. In partial mode it may be `lag` rounds behind
         // us, and miss what we sent `lag` rounds before that.
-        let lag = if self.settings.round_limit.is_some() { self.settings.lag } else { 0 };
+        let lag =
+            if self.circle.settings.round_limit.is_some() { self.circle.settings.lag } else { 0 };
         let most = 2 * lag + 3;
         while self.recent.len() as u64 > most {
             self.recent.pop_front();
@@ -209,7 +193,7 @@ impl Node {
             self.bear_witness();
             // The last word of a round that is durable.
             self.tell_all(&Body::note());
-            self.peers.iter_mut().for_each(|peer| peer.progress(now));
+            self.circle.peers.iter_mut().for_each(|peer| peer.progress(now));
         }
     }
 
@@ -220,18 +204,18 @@ impl Node {
         }
         if let Some(since) = self.over_since {
             let has_all = |peer: &Peer| peer.left.is_some() || peer.round > self.agent.last_round();
-            if self.complete_since.is_none() && self.peers.iter().all(has_all) {
+            if self.complete_since.is_none() && self.circle.peers.iter().all(has_all) {
                 self.complete_since = Some(now);
             }
             let all = self.complete_since.is_some_and(|complete| now >= complete + FAREWELL);
-            if all || now >= since + self.settings.linger {
+            if all || now >= since + self.circle.settings.linger {
                 self.tell_all(&Body::note());
                 self.end = Some(End::Agent(Status::Finished));
                 return Ok(());
             }
         }
-        for position in 0..self.peers.len() {
-            let peer = &self.peers[position];
+        for position in 0..self.circle.peers.len() {
+            let peer = &self.circle.peers[position];
             if peer.left.is_none() && peer.is_due(now) {
                 self.repeat(position, now);
             }
@@ -239,7 +223,7 @@ impl Node {
         if self.over_since.is_none() {
             self.lose_patience(now)?;
         }
-        if let Some(limit) = self.settings.round_limit
+        if let Some(limit) = self.circle.settings.round_limit
             && self.over_since.is_none()
             && now >= self.limit_at
         {

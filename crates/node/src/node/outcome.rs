@@ -37,6 +37,11 @@ pub enum End {
         /// What, with both sides' numbers.
         what: String,
     },
+    /// An agent says two things, or has another roster, plan or past than we do.
+    Disagreed {
+        /// Who, and about what.
+        what: String,
+    },
     /// A neighbour went on without us.
     LeftBehind {
         /// Who.
@@ -89,6 +94,9 @@ pub enum NodeError {
         /// Why not.
         why: CannotLeave,
     },
+    /// The certificate's key does not sign.
+    #[error("the key of this agent's certificate does not sign")]
+    Signature,
     /// The journal was written with another end in mind.
     #[error("the journal does not continue this run: round {0} cannot have ended as it says")]
     Order(u64),

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 /// The first repetition comes after this long without progress; each further one after twice as
 /// long.
-pub(super) const FIRST_RESEND: Duration = Duration::from_millis(150);
+pub(crate) const FIRST_RESEND: Duration = Duration::from_millis(150);
 /// And at least this often: it is also the sign of life.
-pub(super) const SLOWEST_RESEND: Duration = Duration::from_secs(2);
+pub(crate) const SLOWEST_RESEND: Duration = Duration::from_secs(2);
 
 /// One neighbour.
 #[derive(Clone, Debug)]
@@ -48,7 +48,7 @@ pub struct Peer {
 }
 
 impl Peer {
-    pub(super) fn new(index: usize, name: String, now: Duration) -> Self {
+    pub(crate) fn new(index: usize, name: String, now: Duration) -> Self {
         Self {
             index,
             name,
@@ -72,48 +72,48 @@ impl Peer {
     }
 
     /// How far its ledger was seen, where the journal does not say so yet.
-    pub(super) fn news(&mut self) -> Option<Seen> {
+    pub(crate) fn news(&mut self) -> Option<Seen> {
         let news = self.seen.filter(|_| self.seen != self.written);
         self.written = self.seen;
         news
     }
 
     /// What the journal says of its ledger.
-    pub(super) fn recall(&mut self, seen: Seen) {
+    pub(crate) fn recall(&mut self, seen: Seen) {
         (self.seen, self.written) = (Some(seen), Some(seen));
     }
 
     /// Something new came from it, or something new went to it: patience starts again.
-    pub(super) fn progress(&mut self, now: Duration) {
+    pub(crate) fn progress(&mut self, now: Duration) {
         self.interval = FIRST_RESEND;
         self.next_send = now + self.interval;
     }
 
     /// Whether it is time to repeat.
-    pub(super) fn is_due(&self, now: Duration) -> bool {
+    pub(crate) fn is_due(&self, now: Duration) -> bool {
         now >= self.next_send
     }
 
     /// Something was repeated.
-    pub(super) fn repeated(&mut self, now: Duration) {
+    pub(crate) fn repeated(&mut self, now: Duration) {
         self.spoken = now;
         self.next_send = now + self.interval;
         self.interval = (self.interval * 2).min(SLOWEST_RESEND);
     }
 
     /// When it is time to repeat.
-    pub(super) fn next_send(&self) -> Duration {
+    pub(crate) fn next_send(&self) -> Duration {
         self.next_send
     }
 
     /// Something was sent to it.
-    pub(super) fn spoke(&mut self, now: Duration) {
+    pub(crate) fn spoke(&mut self, now: Duration) {
         self.spoken = now;
     }
 
     /// Whether it is answered at once when it says that it misses something: not while what was
     /// just sent may still be on its way.
-    pub(super) fn may_answer(&self, now: Duration) -> bool {
+    pub(crate) fn may_answer(&self, now: Duration) -> bool {
         now >= self.spoken + FIRST_RESEND
     }
 }

@@ -1,37 +1,37 @@
 //! What comes in from neighbours, and what of it is refused.
 
-use super::{Node, NodeSettings, Refusal};
-use crate::wire::{self, Body, Frame, Received};
+use super::Node;
+use super::greeting::{Greeted, Own};
+use crate::wire::{self, Body, Received};
 use dzoa::agent::{Input, ProtocolError};
 use std::time::Duration;
 
 impl Node {
     /// Takes in bytes that the transport says are from this neighbour.
     pub fn receive(&mut self, from: usize, bytes: &[u8], now: Duration) {
-        self.stats.received.0 += 1;
-        self.stats.received.1 += bytes.len() as u64;
-        let Some(position) = self.peers.iter().position(|peer| peer.index == from) else {
-            let name = self.settings.names.get(from).cloned().unwrap_or_default();
-            return self.refuse(name, "it is no neighbour".into(), bytes);
-        };
-        let name = self.peers[position].name.clone();
         let limit = wire::longest(self.agent.beta().len());
-        let frame = match Frame::decode(bytes, limit) {
-            Ok(frame) => frame,
-            Err(error) => return self.refuse(name, error.to_string(), bytes),
+        let Some((position, frame)) = self.circle.read(from, bytes, limit) else { return };
+        let name = self.circle.peers[position].name.clone();
+        let own = Own {
+            ledger: self.agent.ledger(),
+            sent: self.released.max(self.newest_round()),
+            standing: self.standing(position),
+            note: Body::note(),
         };
-        if let Some(what) = self.difference(&frame, &name) {
-            return self.refuse(name, what, bytes);
-        }
-        match self.greet(position, &frame, now) {
-            Ok(true) if self.end.is_none() => {}
-            Ok(_) => return,
-            Err(what) => {
-                self.peers[position].suspect = true;
-                return self.refuse(name, what, bytes);
+        match self.circle.greet(position, &frame, own, now) {
+            Greeted::Fresh { first } if self.end.is_none() => {
+                if first {
+                    self.witness(position);
+                }
+            }
+            Greeted::Fresh { .. } | Greeted::Stale => return,
+            Greeted::Over(end) => return self.stop(end),
+            Greeted::Refused(what) => {
+                self.circle.peers[position].suspect = true;
+                return self.circle.refuse(name, what, bytes);
             }
         }
-        let peer = &mut self.peers[position];
+        let peer = &mut self.circle.peers[position];
         if let Some(round) = peer.left {
             // It may have missed that we went on without it.
             if peer.may_answer(now) && !matches!(frame.body, Received::Left { .. }) {
@@ -48,20 +48,24 @@ impl Node {
             Received::Vector { round, values: beta } => {
                 let input = Input::Received { from, round, beta };
                 if let Err(error) = self.take_in(position, input, now) {
-                    self.peers[position].suspect = true;
-                    return self.refuse(name, error.to_string(), bytes);
+                    self.circle.peers[position].suspect = true;
+                    return self.circle.refuse(name, error.to_string(), bytes);
                 }
             }
             Received::Bye { reason } => return self.bye(position, reason, now),
             Received::Left { round } => return self.left_behind(position, round, now),
+            Received::Held { .. } | Received::Letter { .. } => {
+                let what = "it takes joint sums, and this agent does not".into();
+                return self.circle.refuse(name, what, bytes);
+            }
         }
-        let peer = &mut self.peers[position];
+        let peer = &mut self.circle.peers[position];
         // Whoever sends only what is refused does not make us wait for ever.
         if !peer.suspect {
             peer.heard = now;
         }
         let last = self.newest_round();
-        let peer = &mut self.peers[position];
+        let peer = &mut self.circle.peers[position];
         if peer.needs <= last && peer.may_answer(now) {
             self.repeat(position, now);
         }
@@ -77,7 +81,7 @@ impl Node {
         let Input::Received { from, round, .. } = input;
         let needed = self.agent.needs(from);
         self.agent.handle(input)?;
-        let peer = &mut self.peers[position];
+        let peer = &mut self.circle.peers[position];
         peer.has = peer.has.max(round);
         if self.agent.needs(from) > needed {
             peer.suspect = false;
@@ -87,38 +91,15 @@ impl Node {
         Ok(())
     }
 
-    /// What the neighbour has otherwise than we do.
-    fn difference(&self, frame: &Frame<Received>, name: &str) -> Option<String> {
-        let NodeSettings { network, program, names, .. } = &self.settings;
-        let hex = |digest: &[u8; 32]| blake3::Hash::from(*digest).to_hex()[..16].to_string();
-        if frame.network != *network {
-            return Some(format!(
-                "its network file has the digest {}, ours {}",
-                hex(&frame.network),
-                hex(network)
-            ));
+    /// Writes down in the ledger how far a neighbour's was seen.
+    fn witness(&mut self, position: usize) {
+        if let Some((name, seen)) = self.circle.to_witness(position) {
+            self.agent.witness(&name, seen);
         }
-        if frame.program != *program {
-            return Some(format!("it runs version {}, we {program}", frame.program));
-        }
-        let ours = self.agent.name();
-        if frame.from != name || frame.to != ours || !names.contains(&frame.from) {
-            return Some(format!(
-                "it came over the link from {name} to {ours}, but says from {} to {}",
-                frame.from, frame.to
-            ));
-        }
-        None
     }
 
-    fn refuse(&mut self, from: String, what: String, bytes: &[u8]) {
-        /// Refusals that wait until somebody fetches them, and bytes of each.
-        const MOST: usize = 1000;
-        const EVIDENCE: usize = 1 << 16;
-        self.stats.refused += 1;
-        if self.refusals.len() < MOST {
-            let frame = bytes[..bytes.len().min(EVIDENCE)].to_vec();
-            self.refusals.push(Refusal { from, what, frame });
-        }
+    /// Does so for all neighbours.
+    pub(super) fn bear_witness(&mut self) {
+        (0..self.circle.peers.len()).for_each(|position| self.witness(position));
     }
 }

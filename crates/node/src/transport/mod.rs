@@ -1,12 +1,14 @@
 //! How frames get from one agent to another.
 
 mod configuration;
+mod recorded;
 mod sealed;
 mod simulated;
 mod zenoh;
 
 pub use self::zenoh::{Router, ZenohLink, free_port};
 pub use configuration::{LinkSettings, Place, host, router_configuration};
+pub use recorded::RecordedLink;
 pub use sealed::{SealError, Sealer, Unsealed};
 pub use simulated::{Endpoint, Faults, Outage, SimulatedNetwork};
 

@@ -17,12 +17,10 @@
 //!
 //! A router can still read, delay and drop.
 
-use crate::certs::{CertError, CertFiles, Expiry};
-use rcgen::{KeyPair, SigningKey};
-use rustls_pki_types::{CertificateDer, TrustAnchor, UnixTime};
+use crate::certs::{CertError, CertFiles};
+use crate::signing::{NotSigned, Signature, Signer, Verifier};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
-use webpki::EndEntityCert;
 
 const MAGIC: &[u8; 9] = b"dzoa-seal";
 const FORMAT: u8 = 1;
@@ -68,6 +66,15 @@ pub enum SealError {
     Old,
 }
 
+impl From<NotSigned> for SealError {
+    fn from(no: NotSigned) -> Self {
+        match no {
+            NotSigned::Certificate(why) => Self::Certificate(why),
+            NotSigned::Signature => Self::Signature,
+        }
+    }
+}
+
 /// What a letter was.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unsealed {
@@ -83,8 +90,6 @@ pub enum Unsealed {
 /// One neighbour, as far as letters go.
 struct Correspondent {
     name: String,
-    /// Its certificate, once verified.
-    certificate: Option<(Vec<u8>, Expiry)>,
     /// Its process.
     session: Option<Nonce>,
     /// What it must echo.
@@ -100,9 +105,8 @@ struct Correspondent {
 /// Seals and unseals the frames of one process.
 pub struct Sealer {
     name: String,
-    key: KeyPair,
-    certificate: Vec<u8>,
-    authority: TrustAnchor<'static>,
+    signer: Signer,
+    verifier: Verifier,
     session: Nonce,
     correspondents: Vec<(usize, Correspondent)>,
 }
@@ -114,15 +118,9 @@ impl Sealer {
         certs: &CertFiles,
         neighbours: impl IntoIterator<Item = (usize, &'a str)>,
     ) -> Result<Self, CertError> {
-        let bad = |why: String| CertError::File { path: certs.authority.clone(), why };
-        let authority = CertificateDer::from(certs.authority_der()?);
-        let authority = webpki::anchor_from_trusted_cert(&authority)
-            .map_err(|error| bad(format!("no certificate authority: {error}")))?
-            .to_owned();
         let correspondent = |(index, name): (usize, &str)| {
             let correspondent = Correspondent {
                 name: name.into(),
-                certificate: None,
                 session: None,
                 challenge: rand::random(),
                 echo: Nonce::default(),
@@ -133,9 +131,8 @@ impl Sealer {
         };
         Ok(Self {
             name: name.into(),
-            key: certs.key_pair()?,
-            certificate: certs.certificate_der()?,
-            authority,
+            signer: Signer::new(certs)?,
+            verifier: Verifier::new(certs)?,
             session: rand::random(),
             correspondents: neighbours.into_iter().map(correspondent).collect(),
         })
@@ -151,11 +148,11 @@ impl Sealer {
             challenge: reader.challenge,
             echo: reader.echo,
             number: reader.sent,
-            certificate: &self.certificate,
+            certificate: self.signer.certificate(),
             frame,
         };
         let letter = postcard::to_stdvec(&letter).expect("a letter is plain data");
-        let signature = self.key.sign(&signed(&self.name, &reader.name, &letter)).ok()?;
+        let signature = self.signer.sign(&signed(&self.name, &reader.name, &letter))?;
         let mut bytes = Vec::with_capacity(AROUND + frame.len());
         bytes.extend_from_slice(MAGIC);
         bytes.extend([FORMAT, u8::try_from(signature.len()).ok()?]);
@@ -177,50 +174,14 @@ impl Sealer {
         }
         let (signature, body) = rest.split_at_checked(length.into()).ok_or_else(none)?;
         let letter: Letter<'_> = postcard::from_bytes(body).map_err(|_| none())?;
-        writer.check(letter.certificate, &self.authority)?;
-        let certificate = CertificateDer::from(letter.certificate);
-        let certificate = EndEntityCert::try_from(&certificate).map_err(|_| none())?;
         let message = signed(&writer.name, &self.name, body);
-        certificate
-            .verify_signature(webpki::ring::ECDSA_P256_SHA256, &message, signature)
-            .map_err(|_| SealError::Signature)?;
+        let signature = Signature { certificate: letter.certificate, signature };
+        self.verifier.verify(&writer.name, &signature, &message)?;
         writer.take(&letter)
     }
 }
 
 impl Correspondent {
-    /// Refuses a certificate that is not this neighbour's. One that was verified once is good until
-    /// it expires.
-    fn check(&mut self, given: &[u8], authority: &TrustAnchor<'_>) -> Result<(), SealError> {
-        if let Some((known, expiry)) = &self.certificate
-            && known == given
-            && !expiry.is_over()
-        {
-            return Ok(());
-        }
-        let wrong = |why: String| SealError::Certificate(why);
-        let der = CertificateDer::from(given);
-        let certificate =
-            EndEntityCert::try_from(&der).map_err(|error| wrong(error.to_string()))?;
-        certificate
-            .verify_for_usage(
-                &[webpki::ring::ECDSA_P256_SHA256],
-                std::slice::from_ref(authority),
-                &[],
-                UnixTime::now(),
-                webpki::KeyUsage::client_auth(),
-                None,
-                None,
-            )
-            .map_err(|error| wrong(error.to_string()))?;
-        let (name, expiry) = crate::certs::subject(given).map_err(wrong)?;
-        if name != self.name {
-            return Err(wrong(format!("it is that of `{name}`")));
-        }
-        self.certificate = Some((given.into(), expiry));
-        Ok(())
-    }
-
     /// What a letter with a good signature is worth.
     fn take(&mut self, letter: &Letter<'_>) -> Result<Unsealed, SealError> {
         if self.session != Some(letter.session) {

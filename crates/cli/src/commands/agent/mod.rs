@@ -15,10 +15,11 @@ use crate::terminal;
 use dzoa::plan::{Data, Plan};
 use dzoa::prelude::*;
 use dzoa::privacy::Entry;
-use dzoa_node::certs::{CertFiles, Expiry};
+use dzoa_node::certs::{CertError, CertFiles, Expiry};
 use dzoa_node::drive::{DriveEnd, drive};
-use dzoa_node::node::{End, Node, NodeError, NodeSettings};
-use dzoa_node::transport::{LinkSettings, Place, ZenohLink};
+use dzoa_node::joint::{Credentials, JointNode, JointPlace};
+use dzoa_node::node::{End, Node, NodeError, NodeSettings, Running};
+use dzoa_node::transport::{LinkSettings, Place, RecordedLink, ZenohLink};
 use dzoa_node::wire;
 use dzoa_report::let_group_read;
 use dzoa_report::refused;
@@ -58,16 +59,34 @@ pub fn agent(args: &AgentArgs) -> Result<()> {
         watch.warn(&word);
     }
     let spent = ledger.ledger.clone();
-    let agent = plan.agent(k, spent, streams.clone());
     let (ledger, keep) = shared(ledger);
     let settings = settings(config, network.digest, &network.places)?;
     if opened.cut > 0 {
         watch.say("the last record of the journal was not finished and is made anew");
     }
     let resumed = opened.records.len();
-    let mut node = Node::new(agent, opened, settings, keep, Duration::ZERO).map_err(trouble)?;
+    let link = prepared.link(args)?;
+    let mut node: Box<dyn Running> = match plan.seat(k) {
+        None => {
+            let agent = plan.agent(k, spent, streams.clone());
+            let node = Node::new(agent, opened, settings, keep, Duration::ZERO);
+            Box::new(node.map_err(trouble)?)
+        }
+        Some(seat) => {
+            let mut agent = seat.agent(spent, &streams).map_err(refused)?;
+            args.roster.into_iter().for_each(|roster| agent.pin(roster));
+            let place = JointPlace {
+                neighbours: instances.graph.neighbours(k).to_vec(),
+                settings,
+                longest_frame: link.longest_frame,
+                credentials: Credentials::new(&prepared.certs).map_err(of_certs)?,
+            };
+            let node = JointNode::new(agent, opened, place, keep, Duration::ZERO);
+            Box::new(node.map_err(trouble)?)
+        }
+    };
     if resumed > 0 {
-        watch.say(&format!("goes on in round {}", node.agent().round()));
+        watch.say(&format!("goes on in round {}", node.round()));
     }
     if expiry.days() < RENEW_DAYS {
         watch.warn(&format!(
@@ -76,19 +95,19 @@ pub fn agent(args: &AgentArgs) -> Result<()> {
         ));
     }
 
-    let (outcome, elapsed) = exchange(args, &prepared.link(args), &mut node, &mut watch)?;
+    let (outcome, elapsed) = exchange(args, &link, &mut *node, &mut watch)?;
     let results = Results { args, network, instances, plan, k, streams: &streams };
     match outcome {
         DriveEnd::Asked => Err(Error::run(format!(
             "stopped in round {}; everything is kept in {}",
-            node.agent().round(),
+            node.round(),
             args.state.display()
         ))
         .hint("the same command goes on from there")),
         DriveEnd::Ended(end) => {
             let ledger = ledger.lock().expect("no holder panics").ledger.clone();
             let charged = Charged { run: streams.run_id(), ledger };
-            results.write(&node, problem, &charged, &end, elapsed)?;
+            results.write(&*node, problem, &charged, &end, elapsed)?;
             verdict(&end)
         }
     }
@@ -114,32 +133,43 @@ impl Prepared {
         let network = NetworkFile::load(&args.network, &args.sets)?;
         let k = network.position(&args.name)?;
         let certs = CertFiles::of(&args.certs, &args.name);
-        let expiry = certs.check(&args.name).map_err(|error| {
-            Error::input(error.to_string()).hint("`dzoa certs` makes and renews certificates")
-        })?;
+        let expiry = certs.check(&args.name).map_err(of_certs)?;
         let config = &network.config;
         let fresh = config.streams()?.trial(0);
         let instances = instances(args, &network)?;
         let rows: Vec<_> = config.network.agents.iter().map(|agent| agent.rows).collect();
         let problem = weighed_by_rows(instances.problem(&fresh), k, &rows, instances.is_fixed())?;
-        let plan = Plan::of_one(&config.spec, &Data::Rows(problem.clone()), &instances.graph, k)
-            .map_err(refused)?;
-        let plan = Arc::new(plan);
+        let (data, graph) = (Data::Rows(problem.clone()), &instances.graph);
+        let plan = match config.spec.algorithm.joint() {
+            None => Plan::of_one(&config.spec, &data, graph, k),
+            // As far as it can be known before all have met.
+            Some(_) => {
+                let samples = network.counts(&problem);
+                Plan::of_one_among(&config.spec, &data, graph, k, &samples)
+            }
+        };
+        let plan = Arc::new(plan.map_err(refused)?);
         Ok(Self { network, k, certs, expiry, fresh, instances, problem, plan })
     }
 
     /// How it reaches its neighbours.
-    fn link(&self, args: &AgentArgs) -> LinkSettings {
+    fn link(&self, args: &AgentArgs) -> Result<LinkSettings> {
         let NetworkFile { places, routers, .. } = &self.network;
         let neighbours = self.instances.graph.neighbours(self.k);
-        LinkSettings {
+        let longest_frame = match self.plan.joint() {
+            None => wire::longest(self.problem.dim()),
+            Some(joint) => {
+                wire::longest_letter(places.len(), joint.coordinates().map_err(refused)?)
+            }
+        };
+        Ok(LinkSettings {
             own: places[self.k].clone(),
             listen: args.listen.clone(),
             neighbours: neighbours.iter().map(|&l| places[l].clone()).collect(),
             routers: routers.clone(),
             certs: self.certs.clone(),
-            longest_frame: wire::longest(self.problem.dim()),
-        }
+            longest_frame,
+        })
     }
 }
 
@@ -148,7 +178,7 @@ impl Prepared {
 fn exchange(
     args: &AgentArgs,
     settings: &LinkSettings,
-    node: &mut Node,
+    node: &mut dyn Running,
     watch: &mut Watch,
 ) -> Result<(DriveEnd, Duration)> {
     interrupt::listen();
@@ -159,7 +189,8 @@ fn exchange(
             .hint("the same command goes on from there"));
     };
     let started = Instant::now();
-    let mut recorded = watch::AgentRecorded::new(&mut link, args.record_frames.as_deref())?;
+    let mut recorded = RecordedLink::new(&mut link, args.record_frames.as_deref())
+        .map_err(|error| Error::input(format!("--record-frames: {error}")))?;
     let outcome = drive(node, &mut recorded, &mut |node, now| watch.see(node, now), &stop);
     let elapsed = started.elapsed();
     watch.finish();
@@ -261,6 +292,10 @@ fn orphaned(listen: bool) -> Arc<AtomicBool> {
     gone
 }
 
+fn of_certs(error: CertError) -> Error {
+    Error::input(error.to_string()).hint("`dzoa certs` makes and renews certificates")
+}
+
 fn trouble(error: NodeError) -> Error {
     let hint = match &error {
         NodeError::Journal(_) | NodeError::Ledger(_) => {
@@ -302,6 +337,8 @@ fn verdict(end: &End) -> Result<()> {
             "restore the newest state directory and ledger; without a newer state begin a new run \
              in a new directory, with a ledger that holds every charge",
         )),
+        End::Disagreed { what } => Err(Error::run(format!("status Disagreed: {what}"))
+            .hint("compare network files, versions and rosters by telephone before a new run")),
         End::LeftBehind { name, round } => Err(Error::run(format!(
             "status LeftBehind: {name} went on without this agent from round {round}"
         ))

@@ -9,9 +9,9 @@ use dzoa::baselines::Needs;
 use dzoa::plan::Plan;
 use dzoa::prelude::*;
 use dzoa::privacy::{EarlierRuns, Ledger, RunId};
-use dzoa::run::evaluate::{accuracy, distance, mean};
-use dzoa_node::journal::{self, JournalRecord};
-use dzoa_node::node::{End, Node};
+use dzoa::run::evaluate::accuracy;
+use dzoa_node::journal::{self, Trail};
+use dzoa_node::node::{End, Running};
 use dzoa_report::refused;
 use dzoa_report::{
     NOT_TO_BE_SHARED, SHARED_TRACE_HEADER, Summary, csv_field, csv_number, to_json, write_file,
@@ -44,7 +44,7 @@ impl Results<'_> {
     /// Writes all files, summary.json last.
     pub fn write(
         &self,
-        node: &Node,
+        node: &dyn Running,
         problem: &Problem,
         charged: &Charged,
         end: &End,
@@ -55,15 +55,15 @@ impl Results<'_> {
         write_file(dir, "trace.csv", &self.trace()?)?;
         let NetworkFile { rows, .. } = self.network;
         write_file(dir, "model.json", &to_json(&model(Some(rows), &summary))?)?;
-        let agent = node.agent();
-        let left: BTreeMap<&str, u64> = node.left().collect();
+        let gained = node.gained();
+        let left: BTreeMap<&str, u64> = node.left().into_iter().collect();
         let local = serde_json::json!({
             "sharing": NOT_TO_BE_SHARED,
-            "agent": agent.name(),
+            "agent": self.args.name,
             "rows": problem.agents[self.k].count(),
-            "finished_exactly": agent.finished_exactly(),
-            "clipped": agent.clipped(),
-            "accuracy_on_own_rows": self.own_accuracy(problem, &agent.estimate()),
+            "finished_exactly": gained.finished_exactly,
+            "clipped": gained.clipped,
+            "accuracy_on_own_rows": self.own_accuracy(problem, &summary.coefficients[0]),
             "went_on_without": left,
         });
         write_private(dir, "local.json", &to_json(&local)?)?;
@@ -77,20 +77,25 @@ impl Results<'_> {
 
     fn summary(
         &self,
-        node: &Node,
+        node: &dyn Running,
         charged: &Charged,
         end: &End,
         elapsed: Duration,
     ) -> Result<Summary> {
         let Self { network, instances, k, .. } = *self;
         let NetworkFile { config, rows, .. } = network;
-        let (agent, graph) = (node.agent(), &instances.graph);
+        let (gained, graph) = (node.gained(), &instances.graph);
         // That of the last round: without those that were left behind, the largest sensitivity.
-        let neighbourhood = agent.neighbours().len() + usize::from(config.network.self_loop);
-        let plan = &self.plan.for_neighbourhood(k, neighbourhood).map_err(refused)?;
+        let neighbourhood = gained.neighbours + usize::from(config.network.self_loop);
+        let plan = &match node.summing().filter(|agent| !agent.rows().is_empty()) {
+            Some(agent) => self.plan.after_meeting(k, agent).map_err(refused)?,
+            None => self.plan.for_neighbourhood(k, neighbourhood).map_err(refused)?,
+        };
         let finished = *end == End::Agent(Status::Finished);
-        let measured = || plan.measured_noise(k, agent, self.streams);
-        let noise = finished.then(measured).flatten();
+        let measured = |agent| plan.measured_noise(k, agent, self.streams);
+        let noise = node.exchanging().filter(|_| finished).and_then(measured);
+        let (features, mut estimate) = (instances.columns.len(), gained.estimate);
+        estimate.resize(features, 0.0);
         let about = EntryFacts {
             plan,
             k,
@@ -111,29 +116,30 @@ impl Results<'_> {
                 End::NeighbourLost { .. } => "neighbour-lost",
                 End::NeighbourLeft { .. } => "neighbour-left",
                 End::LeftBehind { .. } => "left-behind",
+                End::Disagreed { .. } => "disagreed",
                 End::RolledBack { .. } => "rolled-back",
             }
             .into(),
             algorithm: config.spec.algorithm.name().into(),
             mechanism: config.spec.mechanism.name().into(),
             loss: plan.data().loss().into(),
-            agent_names: vec![agent.name().into()],
+            agent_names: vec![self.args.name.clone()],
             agents: graph.len(),
             edges: graph.edges().collect(),
-            features: instances.columns.len(),
+            features,
             rounds: plan.rounds(),
-            rounds_done: agent.rounds_done(),
+            rounds_done: node.rounds_done(),
             trials: 1,
             seed: config.run.seed,
             seeded: config.run.seed.is_some(),
-            coefficients: vec![agent.estimate()],
             columns: instances.columns.clone(),
-            own_units: own_units(Some(rows), &[agent.estimate()]),
-            oracle_calls: agent.oracle_calls(),
-            messages: agent.sent(),
-            bytes: 8 * instances.columns.len() as u64 * agent.sent(),
-            step_raised: agent.step_raised(),
-            moved_inside: agent.moved_inside(),
+            own_units: own_units(Some(rows), std::slice::from_ref(&estimate)),
+            coefficients: vec![estimate],
+            oracle_calls: gained.oracle_calls,
+            messages: gained.sent,
+            bytes: 8 * features as u64 * gained.sent,
+            step_raised: gained.step_raised,
+            moved_inside: gained.moved_inside,
             seconds: elapsed.as_secs_f64(),
             privacy: vec![privacy_entry(config, Some(rows), &about)],
             config: config.given.clone(),
@@ -147,31 +153,12 @@ impl Results<'_> {
         let path = self.args.state.join("journal");
         let records = journal::read(&path)
             .map_err(|error| Error::run(format!("{}: {error}", path.display())))?;
+        let Trail { consensus, charged } = Trail::of(records);
         let mut csv = format!("{SHARED_TRACE_HEADER}\n");
         let name = csv_field(&self.args.name);
-        let mut own: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
-        let mut charges = Vec::new();
-        let mut epsilons: BTreeMap<u64, f64> = BTreeMap::new();
-        for record in records {
-            let JournalRecord::Round { inputs, past, .. } = record else { continue };
-            for inputs in inputs {
-                let inputs = inputs.inputs();
-                let Some(beta) = own.get(&inputs.round) else { continue };
-                let same = inputs.vectors.iter().filter(|(_, round, _)| *round == inputs.round);
-                let known: Vec<Vec<f64>> =
-                    same.map(|(_, _, theirs)| theirs.to_vec()).chain([beta.clone()]).collect();
-                let centre = mean(&known);
-                let consensus = distance(beta, &centre);
-                let epsilon = csv_number(epsilons.get(&inputs.round).copied());
-                let _ = writeln!(csv, "{},{name},{consensus},{epsilon}", inputs.round);
-            }
-            if let Some(past) = past.and_then(journal::PersistedPast::past) {
-                let round = own.len() as u64 + 1;
-                own.insert(round, past.release.values().to_vec());
-                charges.push(past.charge.event);
-                let epsilon = self.plan.claimed().spent(round, &charges);
-                epsilons.extend(epsilon.map(|epsilon| (round, epsilon)));
-            }
+        for (round, consensus) in consensus {
+            let spent = self.plan.claimed().spent(round, charged.iter().take(round as usize));
+            let _ = writeln!(csv, "{round},{name},{consensus},{}", csv_number(spent));
         }
         Ok(csv)
     }

@@ -4,14 +4,13 @@ use crate::args::{AgentArgs, LogFormat};
 use crate::config::Config;
 use crate::progress::Progress;
 use dzoa::plan::{Claimed, Plan};
-use dzoa_node::node::{Node, Refusal};
-use dzoa_node::transport::{Transport, TransportError};
+use dzoa_node::node::{Refusal, Running};
 use dzoa_table::{Error, Result};
 use metrics::{counter, gauge};
 use std::collections::HashSet;
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// How often progress is told.
@@ -35,6 +34,8 @@ pub struct Watch {
     told: (String, Duration),
     /// Neighbours that are known to have been left behind.
     left: HashSet<String>,
+    /// Whether everybody has met, where that is waited for.
+    met: bool,
     evidence: PathBuf,
     written: usize,
     known: HashSet<(String, String)>,
@@ -76,6 +77,7 @@ impl Watch {
             last: (Duration::ZERO, 0),
             told: (String::new(), Duration::ZERO),
             left: HashSet::new(),
+            met: false,
             evidence: args.state.join("refused.jsonl"),
             written: 0,
             known: HashSet::new(),
@@ -101,7 +103,7 @@ impl Watch {
     }
 
     /// Called after every step.
-    pub fn see(&mut self, node: &mut Node, now: Duration) {
+    pub fn see(&mut self, node: &mut dyn Running, now: Duration) {
         for refusal in node.take_refusals() {
             self.refused(&refusal);
         }
@@ -110,7 +112,15 @@ impl Watch {
                 self.warn(&format!("goes on without {name} from round {round}"));
             }
         }
-        let done = node.agent().rounds_done();
+        if let Some((agent, rounds)) =
+            node.summing().and_then(|agent| Some((agent, agent.rounds()?)))
+            && !self.met
+        {
+            (self.rounds, self.met) = (rounds, true);
+            let roster = agent.roster().map(|roster| roster.digest()).unwrap_or_default();
+            self.say(&format!("all have met, and the roster is {roster}"));
+        }
+        let done = node.rounds_done();
         if let Some(progress) = &self.progress {
             (self.ticked..done).for_each(|_| progress.tick());
         }
@@ -123,12 +133,12 @@ impl Watch {
         let moved = done.saturating_sub(before);
         let pace = now.saturating_sub(then).as_secs_f64() * 1e3 / moved.max(1) as f64;
         self.last = (now, done);
-        let missing: Vec<&str> = node.missing().map(|peer| peer.name.as_str()).collect();
+        let missing = node.missing();
         let strangers: Vec<&str> =
             node.peers().iter().filter(|peer| !peer.met).map(|peer| peer.name.as_str()).collect();
         let spent = self.spent(node, done);
         self.measure(node, done, spent.as_ref().map(|(epsilon, _)| *epsilon));
-        let staying: Vec<String> = (node.staying_for())
+        let staying: Vec<String> = (node.staying_for().into_iter())
             .map(|peer| {
                 let silent = now.saturating_sub(peer.heard).as_secs();
                 format!("{} (in round {}, heard {silent} s ago)", peer.name, peer.round)
@@ -180,16 +190,16 @@ impl Watch {
     }
 
     /// Epsilon spent by this run and the claim that goes with it.
-    fn spent(&self, node: &Node, rounds: u64) -> Option<(f64, &'static str)> {
+    fn spent(&self, node: &dyn Running, rounds: u64) -> Option<(f64, &'static str)> {
         let epsilon = match self.claimed {
             Claimed::Nominal { .. } if rounds > 0 => self.claimed.spent(rounds, [])?,
-            Claimed::Exact { budget, .. } => node.agent().ledger().epsilon(budget.delta),
+            Claimed::Exact { budget, .. } => node.ledger().epsilon(budget.delta),
             _ => return None,
         };
         Some((epsilon, self.claimed.claim().so_far()))
     }
 
-    fn measure(&self, node: &Node, done: u64, epsilon: Option<f64>) {
+    fn measure(&self, node: &dyn Running, done: u64, epsilon: Option<f64>) {
         let stats = node.stats();
         gauge!("dzoa_rounds_done").set(done as f64);
         gauge!("dzoa_rounds").set(self.rounds as f64);
@@ -242,43 +252,5 @@ impl Watch {
         if let Some(progress) = &self.progress {
             progress.finish();
         }
-    }
-}
-
-/// A link that writes down every frame before it is sent, for tests; without a file, just the link.
-pub struct AgentRecorded<'a> {
-    link: &'a mut dyn Transport,
-    file: Option<File>,
-}
-
-impl<'a> AgentRecorded<'a> {
-    /// Appends to the file.
-    pub fn new(link: &'a mut dyn Transport, path: Option<&Path>) -> Result<Self> {
-        let open = |path: &Path| {
-            OpenOptions::new().append(true).create(true).open(path).map_err(|error| {
-                Error::input(format!("--record-frames {}: {error}", path.display()))
-            })
-        };
-        Ok(Self { link, file: path.map(open).transpose()? })
-    }
-}
-
-impl Transport for AgentRecorded<'_> {
-    fn send(&mut self, to: usize, frame: Vec<u8>) -> std::result::Result<(), TransportError> {
-        if let Some(file) = &mut self.file {
-            let hex: String = frame.iter().map(|byte| format!("{byte:02x}")).collect();
-            // One write, so that a kill leaves whole lines or one that is cut off at the end.
-            file.write_all(format!("{to} {hex}\n").as_bytes())
-                .map_err(|error| TransportError(error.to_string()))?;
-        }
-        self.link.send(to, frame)
-    }
-
-    fn receive(&mut self, wait: Duration) -> Option<(usize, Vec<u8>)> {
-        self.link.receive(wait)
-    }
-
-    fn now(&self) -> Duration {
-        self.link.now()
     }
 }

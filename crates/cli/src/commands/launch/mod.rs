@@ -19,7 +19,7 @@ use dzoa::prelude::Streams;
 use dzoa::privacy::EarlierRuns;
 use dzoa_node::certs::CertFiles;
 use dzoa_node::journal;
-use dzoa_node::replay::{releases, replay};
+use dzoa_node::replay::replay;
 use dzoa_node::transport::{Place, Router, free_port, host, router_configuration};
 use dzoa_report::{Summary, describe};
 use dzoa_table::{DataSource, Error, Result, SiteFile, shown};
@@ -134,23 +134,18 @@ fn replayed(
     out: &Path,
 ) -> Result<Trial> {
     let seeded = network.config.run.seed.is_some();
-    let (mut pasts, mut keys) = (Vec::new(), Vec::new());
-    let mut spent = Vec::new();
+    let (mut journals, mut spent) = (Vec::new(), Vec::new());
     for place in &network.places {
         let dir = state(out, &place.name);
         let path = dir.join("journal");
         let records = journal::read(&path)
             .map_err(|error| Error::run(format!("{}: {error}", path.display())))?;
-        keys.push(journal::key(&records));
-        pasts.push(releases(records));
+        journals.push(records);
         spent.push(ledger_file::read(&dir.join(ledger_name(seeded)))?);
     }
     let books = Books { spent, files: Vec::new() };
     let mut trial = Trial::run(stage, books, streams, 0, |simulation, watch| {
-        for (agent, key) in simulation.agents_mut().iter_mut().zip(keys) {
-            agent.stand_in_for(Streams::from_key(key, seeded));
-        }
-        replay(simulation, pasts, watch).map_err(|error| {
+        replay(simulation, journals, seeded, watch).map_err(|error| {
             Error::run(format!("the journals cannot be replayed: {error}"))
                 .hint(format!("every agent's own results are in {}", out.join("agents").display()))
         })

@@ -4,10 +4,12 @@
 mod noise;
 mod registry;
 pub mod rules;
+mod seat;
 mod simulation;
 
 pub use noise::JointNoise;
 pub use registry::{JOINT, JointBudget, JointEntry, JointMaking};
+pub use seat::JointSeat;
 
 use super::claimed::Total;
 use super::data::{Boxes, Data};
@@ -220,6 +222,14 @@ impl JointPlan {
     /// Sums in all.
     pub fn sums(&self) -> u64 {
         self.sums
+    }
+
+    /// Numbers in the longest sum.
+    pub fn coordinates(&self) -> Result<usize, Refused> {
+        let (method, columns) = (self.method()?, self.sizes.columns);
+        let of = |round| method.ask_at(round, vec![0.0; columns]).map_err(NoRound::from);
+        let asks = (0..self.sums).map(|round| Ok(of(round)?.question.coordinates(columns)));
+        asks.collect::<Result<Vec<usize>, Refused>>().map(|all| all.into_iter().max().unwrap_or(0))
     }
 
     /// Everybody, by name.

@@ -1,14 +1,15 @@
 //! From a plan to agents that take joint sums.
 
 use super::JointPlan;
-use crate::joint::{Adversary, Answers, Contributor, ContributorSetup, Secrets, Session};
+use super::seat::JointSeat;
+use crate::joint::{Adversary, Answers, Contributor, ContributorSetup, Session};
 use crate::plan::Refused;
 use crate::plan::data::Data;
 use crate::plan::plan::Plan;
 use crate::run::JointSimulation;
 use crate::streams::Streams;
 use dzoa_privacy::Ledger;
-use dzoa_privacy::joint::{Origin, Roster};
+use dzoa_privacy::joint::Roster;
 use std::sync::Arc;
 
 impl JointPlan {
@@ -87,9 +88,8 @@ impl JointPlan {
             Data::Rows(problem) => Arc::new(problem.risk(k)),
             Data::Boxes(boxes) => boxes.boxes[k].clone(),
         };
-        let root = streams.key();
-        let origin = Origin { root: &root, agent: &name, rows: plan.fingerprint(k) };
-        let secrets = Secrets::new(&origin, self.digest(plan.graph()), streams.noise_key(&name));
+        let (spec, data, graph) = (plan.spec(), plan.data(), plan.graph());
+        let secrets = JointSeat { spec, data, graph, k }.secrets(streams);
         let weight = self.weight(plan, k);
         ContributorSetup { name, rows, weight, ledger, run: streams.run_id(), secrets }
     }

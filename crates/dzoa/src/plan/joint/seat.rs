@@ -1,0 +1,115 @@
+//! From one agent's rows to an agent that meets the others and then takes joint sums with them.
+
+use crate::joint::{Contributor, Joined, JointAgent, JointSetup, Open, Secrets, Unplanned};
+use crate::network::Graph;
+use crate::plan::Refused;
+use crate::plan::data::Data;
+use crate::plan::plan::Plan;
+use crate::plan::spec::RunSpec;
+use crate::streams::Streams;
+use dzoa_privacy::joint::{Members, Origin, Roster};
+use dzoa_privacy::{Digest, Ledger};
+
+/// One agent's place in a network that takes joint sums, before anybody has met.
+#[derive(Clone, Copy)]
+pub struct JointSeat<'a> {
+    /// What is asked for.
+    pub spec: &'a RunSpec,
+    /// Its place in the data holds its rows; the others' are never queried.
+    pub data: &'a Data,
+    /// The network.
+    pub graph: &'a Graph,
+    /// The agent.
+    pub k: usize,
+}
+
+impl JointSeat<'_> {
+    /// What the agent keeps secret, from the root of its streams. Its public key goes to the others
+    /// before their numbers of rows are known, so nothing here depends on those.
+    pub fn secrets(&self, streams: &Streams) -> Secrets {
+        let name = &self.graph.names()[self.k];
+        let root = streams.key();
+        let rows = match self.data {
+            // How much a row weighs is public, and a part of what is agreed on.
+            Data::Rows(problem) => problem.unweighed_fingerprint(self.k),
+            Data::Boxes(_) => Digest::default(),
+        };
+        let origin = Origin { root: &root, agent: name, rows };
+        Secrets::new(&origin, self.network(), streams.noise_key(name))
+    }
+
+    /// A digest of what is known of the network before its agents meet.
+    fn network(&self) -> Digest {
+        let mut hasher = blake3::Hasher::new_derive_key("dzoa 2026 joint network");
+        let mut field = |bytes: &[u8]| {
+            hasher.update(&(bytes.len() as u64).to_le_bytes()).update(bytes);
+        };
+        field(self.spec.algorithm.name().as_bytes());
+        self.graph.names().iter().for_each(|name| field(name.as_bytes()));
+        for (a, b) in self.graph.edges() {
+            field(&(a as u64).to_le_bytes());
+            field(&(b as u64).to_le_bytes());
+        }
+        Digest::from(*hasher.finalize().as_bytes())
+    }
+
+    /// The plan once everybody's rows are known, in the order of the graph.
+    pub fn plan(&self, samples: &[usize]) -> Result<Plan, Refused> {
+        Plan::of_one_among(self.spec, self.data, self.graph, self.k, samples)
+    }
+
+    /// Everybody's rows in the order of the graph, from those in the order of the names.
+    pub fn samples(&self, members: &Members, rows: &[u64]) -> Vec<usize> {
+        let of = |name: &String| members.position(name).map_or(0, |at| rows[at] as usize);
+        self.graph.names().iter().map(of).collect()
+    }
+
+    /// The agent, which plans once it has met all others.
+    pub fn agent(&self, ledger: Ledger, streams: &Streams) -> Result<JointAgent, Refused> {
+        let Self { k, graph, .. } = *self;
+        let members = Members::new(graph.names().iter().map(String::as_str))
+            .map_err(|no| Refused::NoShares(no.to_string()))?;
+        Ok(JointAgent::new(JointSetup {
+            name: graph.names()[k].clone(),
+            members,
+            key: self.secrets(streams).public(),
+            rows: self.data.samples(k) as u64,
+            ledger,
+            run: streams.run_id(),
+            open: self.open(streams),
+        }))
+    }
+
+    fn open(&self, streams: &Streams) -> Open {
+        let (spec, data, graph) = (self.spec.clone(), self.data.clone(), self.graph.clone());
+        let (k, streams) = (self.k, streams.clone());
+        Box::new(move |roster: &Roster, rows: &[u64], ledger: Ledger| {
+            let seat = JointSeat { spec: &spec, data: &data, graph: &graph, k };
+            let joined = || -> Result<Joined, Refused> {
+                let plan = seat.plan(&seat.samples(roster.members(), rows))?;
+                let joint = plan.joint().ok_or(Refused::OnlyTogether(spec.algorithm.name()))?;
+                let roster = joint.masked().then_some(roster);
+                let session = joint.session(&plan, roster)?;
+                let setup = joint.setup(&plan, k, ledger, &streams);
+                let contributor = Contributor::new(setup, roster.cloned())
+                    .map_err(|no| Refused::NoShares(no.to_string()))?;
+                Ok(Joined { session, contributor })
+            };
+            joined().map_err(|no| Unplanned(no.to_string()))
+        })
+    }
+}
+
+impl Plan {
+    /// Agent k's place among those that take joint sums, where the algorithm takes them.
+    pub fn seat(&self, k: usize) -> Option<JointSeat<'_>> {
+        self.joint()?;
+        Some(JointSeat { spec: self.spec(), data: self.data(), graph: self.graph(), k })
+    }
+
+    /// The plan of agent k once it has met the others.
+    pub fn after_meeting(&self, k: usize, agent: &JointAgent) -> Result<Self, Refused> {
+        let seat = JointSeat { spec: self.spec(), data: self.data(), graph: self.graph(), k };
+        seat.plan(&seat.samples(agent.members(), agent.rows()))
+    }
+}

@@ -1,0 +1,108 @@
+//! What goes out to neighbours, and when again.
+
+use super::JointNode;
+use crate::node::FAREWELL;
+use crate::node::circle::Standing;
+use crate::node::peer::SLOWEST_RESEND;
+use crate::post::Post;
+use crate::wire::Body;
+use dzoa::privacy::Seen;
+use std::time::Duration;
+
+impl JointNode {
+    /// Sends a letter to all neighbours that are not known to have it.
+    pub(super) fn pass_on(&mut self, post: &Post, except: Option<usize>, now: Duration) {
+        for position in 0..self.circle.peers.len() {
+            let peer = &self.circle.peers[position];
+            let has_it = peer.round > self.agent.stage()
+                || (peer.round == self.agent.stage()
+                    && is_set(&self.held[position], post.letter().origin()));
+            if except == Some(position) || peer.left.is_some() || has_it {
+                continue;
+            }
+            let body = Body::letter(self.heard(), post.clone());
+            self.say(position, body);
+            self.circle.peers[position].spoke(now);
+            self.circle.peers[position].progress(now);
+        }
+    }
+
+    /// Sends again what a neighbour misses, or a sign of life.
+    pub(super) fn repeat(&mut self, position: usize, now: Duration) {
+        let missed = self.missed(position);
+        if missed.is_empty() {
+            self.say(position, self.note());
+        }
+        self.circle.stats.repeated += missed.len() as u64;
+        for post in missed {
+            self.say(position, Body::letter(self.heard(), post));
+        }
+        self.circle.peers[position].repeated(now);
+    }
+
+    /// What a neighbour is not known to have, and needs in its stage.
+    pub(super) fn missed(&self, position: usize) -> Vec<Post> {
+        let (theirs, ours) = (self.circle.peers[position].round, self.agent.stage());
+        let held = &self.held[position];
+        let lacks = |post: &&Post| !is_set(held, post.letter().origin());
+        if theirs == ours {
+            self.post.iter().flatten().filter(lacks).cloned().collect()
+        } else if theirs.checked_add(1) == Some(ours) {
+            self.before.iter().filter(lacks).cloned().collect()
+        } else {
+            Vec::new()
+        }
+    }
+
+    /// I am here, and this is whom I have heard.
+    pub(super) fn note(&self) -> Body {
+        Body::held(self.heard())
+    }
+
+    fn heard(&self) -> Vec<u8> {
+        let mut bits = vec![0u8; self.post.len().div_ceil(8)];
+        for (position, _) in self.post.iter().enumerate().filter(|(_, post)| post.is_some()) {
+            bits[position / 8] |= 1 << (position % 8);
+        }
+        bits
+    }
+
+    pub(super) fn tell_all(&mut self, body: &Body) {
+        for position in 0..self.circle.peers.len() {
+            if self.circle.peers[position].left.is_none() {
+                self.say(position, body.clone());
+            }
+        }
+    }
+
+    pub(super) fn say(&mut self, position: usize, body: Body) {
+        let standing = self.standing();
+        self.circle.say(position, standing, body);
+    }
+
+    pub(super) fn standing(&self) -> Standing {
+        Standing { round: self.agent.stage(), needs: 0 }
+    }
+
+    /// Writes down in the ledger how far a neighbour's was seen.
+    pub(super) fn witness(&mut self, position: usize) {
+        let seen: Option<(String, Seen)> = self.circle.to_witness(position);
+        let entry = seen.and_then(|(name, seen)| self.agent.witness(&name, seen));
+        entry.into_iter().for_each(|entry| self.circle.ledger_writer.begin(entry));
+    }
+
+    /// When [`JointNode::work`] has something to do again, if nothing arrives before.
+    pub fn wake(&self) -> Duration {
+        let open = self.circle.peers.iter().filter(|peer| peer.left.is_none());
+        let repeats = open.map(|peer| peer.next_send());
+        let last = self.over_since.map(|since| since + self.circle.settings.linger);
+        let farewell = self.complete_since.map(|complete| complete + FAREWELL);
+        let next = repeats.chain(last).chain(farewell).min();
+        next.unwrap_or(self.stage_since + SLOWEST_RESEND)
+    }
+}
+
+/// Whether a member is among those that were heard. Bits that are not there are not set.
+fn is_set(held: &[u8], position: usize) -> bool {
+    held.get(position / 8).is_some_and(|bits| bits >> (position % 8) & 1 == 1)
+}

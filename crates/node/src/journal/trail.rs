@@ -1,0 +1,55 @@
+//! What a journal tells of its rounds, over all restarts: nothing but what was exchanged.
+
+use super::{JournalRecord, PersistedPart, PersistedPast};
+use dzoa::joint::Saying;
+use dzoa::privacy::Event;
+use dzoa::run::evaluate::{distance, mean};
+use std::collections::BTreeMap;
+
+/// The rounds of a journal.
+#[derive(Clone, Debug, Default)]
+pub struct Trail {
+    /// How far the agent's vector was from the mean of those that it knew, by round.
+    pub consensus: Vec<(u64, f64)>,
+    /// What was charged, in order.
+    pub charged: Vec<Event>,
+}
+
+impl Trail {
+    /// Of these records.
+    pub fn of(records: Vec<JournalRecord>) -> Self {
+        let mut trail = Self::default();
+        let mut own: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+        for record in records {
+            match record {
+                JournalRecord::Round { inputs, past, .. } => {
+                    for inputs in inputs {
+                        let inputs = inputs.inputs();
+                        let Some(beta) = own.get(&inputs.round) else { continue };
+                        let vectors = inputs.vectors.iter();
+                        let same = vectors.filter(|(_, round, _)| *round == inputs.round);
+                        let known = same.map(|(_, _, theirs)| theirs.to_vec());
+                        let centre = mean(&known.chain([beta.clone()]).collect::<Vec<_>>());
+                        trail.consensus.push((inputs.round, distance(beta, &centre)));
+                    }
+                    if let Some(past) = past.and_then(PersistedPast::past) {
+                        own.insert(own.len() as u64 + 1, past.release.values().to_vec());
+                        trail.charged.push(past.charge.event);
+                    }
+                }
+                JournalRecord::Stage { letters, past, .. } => {
+                    let summed = letters.first().map(|letter| letter.notice());
+                    // Everybody has the same sum.
+                    trail.consensus.extend(summed.and_then(|notice| match notice.saying {
+                        Saying::Part(_) => Some((notice.stage.saturating_sub(1), 0.0)),
+                        _ => None,
+                    }));
+                    let past = past.and_then(PersistedPart::past);
+                    trail.charged.extend(past.map(|past| past.charge.event));
+                }
+                JournalRecord::Start(_) | JournalRecord::Left { .. } => {}
+            }
+        }
+        trail
+    }
+}

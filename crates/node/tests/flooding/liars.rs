@@ -1,0 +1,246 @@
+//! Neighbours that change what they pass on.
+
+use crate::world::{Protected, World, certs, names, paper, path, spec};
+use dzoa::joint::{Notice, Part, Saying};
+use dzoa::privacy::Seen;
+use dzoa::privacy::joint::Words;
+use dzoa_node::certs::CertFiles;
+use dzoa_node::journal::DurableNotice;
+use dzoa_node::letter::{Letter, Occasion};
+use dzoa_node::node::{End, Running};
+use dzoa_node::post::Post;
+use dzoa_node::signing::Signer;
+use dzoa_node::transport::Faults;
+use dzoa_node::wire::{Body, Frame, Received, longest_letter};
+use rand::rngs::StdRng;
+use rand::{Rng, RngExt, SeedableRng};
+use std::time::Duration;
+
+/// A meeting in which the agent in the middle of a path is one process, and its neighbours are us.
+struct Alone {
+    world: World,
+    number: u64,
+}
+
+/// Position among the members of a name.
+fn member(name: &str) -> usize {
+    let mut sorted = names(3);
+    sorted.sort();
+    sorted.iter().position(|known| known == name).unwrap()
+}
+
+fn hello(name: &str, key: u8) -> Notice {
+    let saying = Saying::Hello { key: [key; 32], rows: 12 };
+    Notice { origin: member(name), stage: 0, attempt: 0, id: Default::default(), saying }
+}
+
+/// A letter that this agent really signed.
+fn signed_by(signer: &str, name: &str, notice: Notice) -> Post {
+    let signer = Signer::new(&CertFiles::of(certs(), signer)).unwrap();
+    let occasion = Occasion { network: [7; 32], roster: [0; 32], name };
+    Post::own(&DurableNotice::public(notice).unwrap(), &occasion, &signer).unwrap()
+}
+
+impl Alone {
+    fn new() -> Self {
+        let spec = spec("joint-gradient", Protected::Masks(1));
+        let mut world = World::new(path(3), spec, Faults::default(), 1);
+        world.start(1).unwrap();
+        world.step(1);
+        Self { world, number: 1 }
+    }
+
+    /// Neighbour 0 says this. Returns what was refused.
+    fn says(&mut self, body: Body) -> Vec<String> {
+        self.number += 1;
+        let ledger = Seen { ledger: [1; 16].into(), entries: 0, head: [0; 32].into() };
+        let frame = Frame {
+            network: [7; 32],
+            program: "test".into(),
+            from: names(3)[0].clone(),
+            to: names(3)[1].clone(),
+            round: 0,
+            needs: 0,
+            has: 0,
+            session: 99,
+            number: self.number,
+            echo: 1,
+            ledger,
+            yours: None,
+            body,
+        };
+        let node = self.world.nodes[1].as_mut().unwrap();
+        node.receive(0, &frame.encode(), Duration::ZERO);
+        node.work(|| Duration::ZERO).unwrap();
+        node.take_refusals().into_iter().map(|no| format!("{}: {}", no.from, no.what)).collect()
+    }
+
+    fn end(&self) -> Option<&End> {
+        self.world.nodes[1].as_ref().unwrap().end()
+    }
+}
+
+#[test]
+fn honest_letters_are_taken_whoever_brings_them() {
+    let mut alone = Alone::new();
+    let (first, far) = (names(3)[0].clone(), names(3)[2].clone());
+    let refused = alone.says(Body::letter(vec![], signed_by(&first, &first, hello(&first, 1))));
+    assert!(refused.is_empty(), "{refused:?}");
+    let refused = alone.says(Body::letter(vec![], signed_by(&far, &far, hello(&far, 2))));
+    assert!(refused.is_empty(), "{refused:?}");
+    assert!(alone.end().is_none());
+    assert_eq!(alone.world.nodes[1].as_ref().unwrap().agent().stage(), 1, "all have met");
+}
+
+#[test]
+fn a_letter_under_another_name_is_refused_with_the_bringers_name() {
+    let mut alone = Alone::new();
+    let (first, far) = (names(3)[0].clone(), names(3)[2].clone());
+    // Neighbour 0 signs with its own key what the far agent is to have said.
+    let forged = signed_by(&first, &far, hello(&far, 2));
+    let refused = alone.says(Body::letter(vec![], forged));
+    let what = format!("{first}: it brought a letter of {far} with a certificate that");
+    assert!(refused.len() == 1 && refused[0].starts_with(&what), "{refused:?}");
+    // And so is what the far agent signed about somebody else.
+    let moved = signed_by(&far, &far, hello(&first, 2));
+    let refused = alone.says(Body::letter(vec![], moved));
+    assert!(refused.len() == 1 && refused[0].contains(&first), "{refused:?}");
+    assert!(alone.end().is_none(), "a liar ends nothing");
+}
+
+#[test]
+fn a_letter_for_another_network_is_refused() {
+    let mut alone = Alone::new();
+    let first = names(3)[0].clone();
+    let signer = Signer::new(&CertFiles::of(certs(), &first)).unwrap();
+    let occasion = Occasion { network: [8; 32], roster: [0; 32], name: &first };
+    let durable = DurableNotice::public(hello(&first, 1)).unwrap();
+    let post = Post::own(&durable, &occasion, &signer).unwrap();
+    let refused = alone.says(Body::letter(vec![], post));
+    assert!(refused.len() == 1 && refused[0].contains("a signature that does not hold"));
+}
+
+#[test]
+fn two_different_hellos_end_the_run_with_the_name_of_their_writer() {
+    let mut alone = Alone::new();
+    let far = names(3)[2].clone();
+    assert!(alone.says(Body::letter(vec![], signed_by(&far, &far, hello(&far, 2)))).is_empty());
+    // The same thing with another signature is nothing new.
+    assert!(alone.says(Body::letter(vec![], signed_by(&far, &far, hello(&far, 2)))).is_empty());
+    assert!(alone.end().is_none());
+    alone.says(Body::letter(vec![], signed_by(&far, &far, hello(&far, 3))));
+    let what = format!("{far} said two different things in stage 0");
+    assert_eq!(alone.end(), Some(&End::Disagreed { what }));
+    assert!(alone.world.charges(1).is_empty());
+}
+
+#[test]
+fn another_roster_ends_the_run_before_anything_is_charged() {
+    let mut alone = Alone::new();
+    let (first, far) = (names(3)[0].clone(), names(3)[2].clone());
+    alone.says(Body::letter(vec![], signed_by(&first, &first, hello(&first, 1))));
+    alone.says(Body::letter(vec![], signed_by(&far, &far, hello(&far, 2))));
+    let saying = Saying::Ready { roster: [6; 32].into() };
+    let id = Default::default();
+    let ready = Notice { origin: member(&far), stage: 1, attempt: 0, id, saying };
+    alone.says(Body::letter(vec![], signed_by(&far, &far, ready)));
+    let Some(End::Disagreed { what }) = alone.end() else { panic!("{:?}", alone.end()) };
+    assert!(what.starts_with(&format!("{far} has the roster 0606")), "{what}");
+    assert!(alone.world.charges(1).is_empty());
+}
+
+#[test]
+fn a_pinned_roster_that_is_another_one_ends_before_anything_is_charged() {
+    let spec = spec("joint-gradient", Protected::Masks(1));
+    let mut world = World::new(paper(), spec, Faults::default(), 1);
+    world.pinned = Some([6; 32].into());
+    world.start_all();
+    world.run();
+    for (k, end) in world.ends.iter().enumerate() {
+        let said = format!("{:?}", end.as_ref().unwrap().0);
+        assert!(said.contains("was asked for") || said.contains("NeighbourLeft"), "{said}");
+        assert!(world.charges(k).is_empty());
+    }
+}
+
+fn letter_in(frame: &[u8]) -> Option<Letter> {
+    match Frame::decode(frame, usize::MAX).unwrap().body {
+        Received::Letter { letter, .. } => Some(letter),
+        _ => None,
+    }
+}
+
+/// All frames of a run whose words are changed on the way between two agents: refused with the
+/// bringer's name, and everybody still ends with the right bits, because honest paths are left.
+#[test]
+fn words_that_are_changed_on_the_way_are_refused_and_change_nothing() {
+    let spec = spec("joint-gradient", Protected::Masks(1));
+    let mut world = World::new(paper(), spec, Faults::default(), 1);
+    let expected = world.expected();
+    world.start_all();
+    (0..5).for_each(|k| world.step(k));
+    let mut rng = StdRng::seed_from_u64(1);
+    let mut refused = 0;
+    while world.ends.iter().any(Option::is_none) {
+        let k = world.event().unwrap();
+        // Agent 1 gets a changed copy of everything that agent 0 ever sent it.
+        let sent = world.network.record();
+        let frames = sent.iter().rev().find(|(from, to, _)| (*from, *to) == (0, 1));
+        let letter = frames.and_then(|(_, _, frame)| Some((frame, letter_in(frame)?)));
+        if let (Some((frame, letter)), Some(node)) = (letter, &mut world.nodes[1]) {
+            let mut bytes = frame[..frame.len() - 4].to_vec();
+            // The letter is the last thing in a frame.
+            let length = postcard::to_stdvec(&letter).unwrap().len();
+            let at = rng.random_range(bytes.len() - length..bytes.len());
+            bytes[at] ^= 1 << rng.random_range(0..8);
+            bytes.extend(crc32fast::hash(&bytes).to_le_bytes());
+            node.receive(0, &bytes, world.network.now());
+            refused += node.take_refusals().iter().filter(|no| no.from == names(5)[0]).count();
+        }
+        world.step(k);
+    }
+    assert!(refused > 5, "{refused}");
+    for (end, bits) in world.ends.iter().flatten() {
+        assert_eq!((end, bits), (&End::Agent(dzoa::Status::Finished), &expected));
+    }
+}
+
+/// 100,000 inputs near a frame with a letter: no panic, and nothing is taken.
+#[test]
+fn arbitrary_letters_are_refused_without_a_panic() {
+    let mut rng = StdRng::seed_from_u64(2);
+    let spec = spec("joint-gradient", Protected::Masks(1));
+    let mut world = World::new(path(3), spec, Faults::default(), 1);
+    world.start_all();
+    world.run();
+    let record = world.network.record();
+    let honest: Vec<&Vec<u8>> = record.iter().map(|(_, _, frame)| frame).collect();
+    let limit = longest_letter(3, 6);
+    let mut letters = 0;
+    for _ in 0..100_000 {
+        let frame = honest[rng.random_range(0..honest.len())];
+        let mut bytes = frame[..frame.len() - 4].to_vec();
+        for _ in 0..rng.random_range(1..8) {
+            let at = rng.random_range(5..bytes.len());
+            bytes[at] = rng.random();
+        }
+        if rng.random_bool(0.3) {
+            bytes.truncate(rng.random_range(5..=bytes.len()));
+        }
+        if rng.random_bool(0.1) {
+            let mut more = [0; 16];
+            rng.fill_bytes(&mut more);
+            bytes.extend(more);
+        }
+        bytes.extend(crc32fast::hash(&bytes).to_le_bytes());
+        if let Ok(Frame { body: Received::Letter { letter, .. }, .. }) =
+            Frame::decode(&bytes, limit)
+        {
+            letters += 1;
+            if let Saying::Part(Part::Words(words)) = letter.notice().saying {
+                assert!(words.len() <= bytes.len() / 8, "{}", Words::from(words.to_vec()).len());
+            }
+        }
+    }
+    assert!(letters > 100, "{letters}");
+}
