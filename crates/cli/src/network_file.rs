@@ -2,7 +2,7 @@
 
 use crate::config::{Config, Listed, Mode, RowsSpec};
 use dzoa::plan::Refused;
-use dzoa::problem::{Problem, Scale};
+use dzoa::problem::Scale;
 use dzoa_node::certs::{Authority, CertError};
 use dzoa_node::node::OnLoss;
 use dzoa_node::transport::{Place, host};
@@ -159,13 +159,6 @@ impl NetworkFile {
             Error::input(format!("--name {}: no such agent in the network file", shown(name)))
                 .hint(format!("the agents are: {}", names.join(", ")))
         })
-    }
-
-    /// Every agent's rows as far as they are known here: those of others that are not listed are
-    /// taken to be as many as this agent's.
-    pub fn counts(&self, problem: &Problem) -> Vec<usize> {
-        let listed = self.config.network.agents.iter().zip(&problem.agents);
-        listed.map(|(agent, here)| agent.rows.unwrap_or(here.count())).collect()
     }
 
     /// The edges, by name.

@@ -142,9 +142,10 @@ impl Prepared {
         let (data, graph) = (Data::Rows(problem.clone()), &instances.graph);
         let plan = match config.spec.algorithm.joint() {
             None => Plan::of_one(&config.spec, &data, graph, k),
-            // As far as it can be known before all have met.
             Some(_) => {
-                let samples = network.counts(&problem);
+                // As far as it can be known before all have met.
+                let known = rows.iter().zip(&problem.agents);
+                let samples: Vec<_> = known.map(|(n, own)| n.unwrap_or(own.count())).collect();
                 Plan::of_one_among(&config.spec, &data, graph, k, &samples)
             }
         };

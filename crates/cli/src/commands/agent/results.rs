@@ -96,6 +96,7 @@ impl Results<'_> {
         let noise = node.exchanging().filter(|_| finished).and_then(measured);
         let (features, mut estimate) = (instances.columns.len(), gained.estimate);
         estimate.resize(features, 0.0);
+        let own_units = own_units(Some(rows), std::slice::from_ref(&estimate));
         let about = EntryFacts {
             plan,
             k,
@@ -132,9 +133,9 @@ impl Results<'_> {
             trials: 1,
             seed: config.run.seed,
             seeded: config.run.seed.is_some(),
-            columns: instances.columns.clone(),
-            own_units: own_units(Some(rows), std::slice::from_ref(&estimate)),
             coefficients: vec![estimate],
+            columns: instances.columns.clone(),
+            own_units,
             oracle_calls: gained.oracle_calls,
             messages: gained.sent,
             bytes: 8 * features as u64 * gained.sent,
