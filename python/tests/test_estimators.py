@@ -36,8 +36,7 @@ EXPECTED_FAILURES: dict[str, str] = {}
         dzoa.Lasso(),
         dzoa.HuberRegressor(),
         dzoa.LogisticRegression(),
-        # Kinks make the exact solver slow; fewer rounds pass the same checks.
-        dzoa.LinearSVC(max_iter=50),
+        dzoa.LinearSVC(),
         dzoa.LogisticRegression(algorithm="d-zoa", rho=0.05, max_iter=30),
         # With a budget: tagged non_deterministic and, on so few rows, poor_score, which is true.
         dzoa.LogisticRegression(total_epsilon=1.0, bounds=10.0),

@@ -82,7 +82,7 @@ fn help(topic: &[String]) -> Result<()> {
     let mut found = &mut all;
     for word in topic {
         let known: Vec<String> = found.get_subcommands().map(|c| c.get_name().into()).collect();
-        let known: Vec<&str> = known.iter().map(String::as_str).collect();
+        let known: Vec<&str> = known.iter().map(String::as_str).chain(["config"]).collect();
         found = found.find_subcommand_mut(word).ok_or_else(|| {
             Error::input(format!("no command is called {}", shown(word)))
                 .hint(suggestion(word, &known))

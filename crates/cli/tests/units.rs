@@ -145,7 +145,7 @@ fn coefficients_are_per_unit_and_odds_ratios_their_exponentials() {
 #[test]
 fn a_model_of_the_intercept_alone_predicts_the_base_rate_for_every_row() {
     let dir = tempdir().unwrap();
-    let row = |i: usize| format!("0,{}\n", if i % 4 == 0 { "yes" } else { "no" });
+    let row = |i: usize| format!("0,{}\n", if i.is_multiple_of(4) { "yes" } else { "no" });
     let rows: String = (0..40).map(row).collect();
     for name in ["a", "b"] {
         std::fs::write(dir.path().join(format!("{name}.csv")), format!("x,ill\n{rows}")).unwrap();

@@ -16,8 +16,8 @@ pub struct OwnUnits {
     pub row_norm: Option<f64>,
     /// Whether every row is divided by its own length: coefficients then hold for short rows only.
     pub rows_to_unit_ball: bool,
-    /// Python, but for `x`, the row; `between(v, low, high)`, v clipped to its range, and the middle
-    /// of that where v is missing; and `missing(v)`, 1 where v is missing and 0 elsewhere.
+    /// Python, but for `x`, the row; `between(v, low, high)`, v clipped to its range, and the
+    /// middle of that where v is missing; and `missing(v)`, 1 where v is missing and 0 elsewhere.
     pub formula: String,
 }
 

@@ -113,9 +113,9 @@ pub fn reference_wish(section: &Section<'_>) -> Result<ReferenceWish> {
     })
 }
 
-/// The problem as agent k of a real network can know it: what weighs by everybody's rows goes by the
-/// numbers that the network file gives, since only its own rows are here. Generated rows are all
-/// here.
+/// The problem as agent k of a real network can know it: what weighs by everybody's rows goes by
+/// the numbers that the network file gives, since only its own rows are here. Generated rows are
+/// all here.
 pub fn weighed_by_rows(
     mut problem: Problem,
     k: usize,

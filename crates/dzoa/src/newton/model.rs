@@ -74,7 +74,7 @@ impl Model {
     fn descend(&mut self, p: usize) {
         let (dim, before) = (self.v.len(), self.v[p]);
         let curvature = self.hessian[p * dim + p];
-        if !(curvature > 0.0) {
+        if curvature <= 0.0 || curvature.is_nan() {
             return;
         }
         let middle = before - self.slope[p] / curvature;

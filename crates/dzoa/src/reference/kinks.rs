@@ -87,7 +87,7 @@ impl<'a> KinkProgram<'a> {
                 let [one, other]: [Line; 2] = lines.try_into().ok()?;
                 let (low, high) = if one.slope < other.slope { (one, other) } else { (other, one) };
                 let rise = high.slope - low.slope;
-                if !(rise > 0.0) {
+                if rise <= 0.0 {
                     return None;
                 }
                 samples.rows.visit(i, |p, x| linear[p] += weight * low.slope * x);

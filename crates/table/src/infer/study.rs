@@ -205,13 +205,12 @@ intercept = true
 
 const REST: &str = "
 [algorithm]
-name = \"admm\"             # exact inner solver; d-zoa: function values only
-rho = 0.05                # penalty for disagreement; with a budget: rho = \"auto\"
-rounds = 150              # with a budget: rounds = \"auto\"
+name = \"auto\"             # sums over all sites; steps and rounds by public rules
 
 [privacy]
 mechanism = \"none\"        # none: nothing is promised
-# mechanism = \"output\"    # holds exactly: noise on every exchanged vector
+# mechanism = \"joint\"     # holds exactly: noise in shares on every sum
 # total_epsilon = 4.0       # over the whole run
 # delta = 1e-5
+# colluders = \"all\"       # against all others together; or a number: masks, and less noise
 ";

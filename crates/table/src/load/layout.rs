@@ -15,10 +15,13 @@ pub struct Layout {
     /// The column whose raw values are kept.
     pub label: Option<usize>,
     /// Columns that name a row: what they are called, and where they stand.
-    pub ids: Vec<(String, usize)>,
+    pub ids: Vec<NamedField>,
     /// Columns of the file that nobody reads or carries along.
     pub extra: Vec<String>,
 }
+
+/// What a column is called, and which field of a record it is.
+type NamedField = (String, usize);
 
 /// What a column of row names is called that has no name of its own, as R and pandas write it.
 const ROW_NAME: &str = "row_name";
@@ -172,7 +175,7 @@ impl Finder<'_> {
     }
 
     /// The columns that name rows, and those that nobody asked for.
-    fn ids_and_extra(&self) -> Result<(Vec<(String, usize)>, Vec<String>)> {
+    fn ids_and_extra(&self) -> Result<(Vec<NamedField>, Vec<String>)> {
         let Request { schema, reading, .. } = self.request;
         for name in &reading.ids {
             self.find(name)?;

@@ -34,7 +34,7 @@ pub fn delimiter(head: &[u8], path: &Path, schema: &Schema, format: &TextFormat)
 fn first_line<'a>(head: &'a [u8], format: &TextFormat) -> Option<std::borrow::Cow<'a, str>> {
     let is_data = |line: &&[u8]| {
         let line = line.trim_ascii();
-        !line.is_empty() && !format.comment.is_some_and(|comment| line.first() == Some(&comment))
+        !line.is_empty() && format.comment.is_none_or(|comment| line.first() != Some(&comment))
     };
     let mut lines = head.split(|byte| *byte == b'\n').skip(format.skip_lines);
     let line = lines.find(is_data)?;

@@ -126,7 +126,9 @@ impl JointPlan {
         let start = vec![0.0; self.sizes.columns];
         let diameter = slopes.gradients(&start).map_err(NoRound::from)?.diameter();
         self.shares = Some(shares);
-        let mut mu = coarse(gaussian::mu(total.budget.epsilon, total.budget.delta));
+        // Below the budget by more than rounding adds from point to point.
+        let most = gaussian::mu(total.budget.epsilon, total.budget.delta) * (1.0 - 1e-9);
+        let mut mu = coarse(most);
         // The grid costs a little: aim lower until the accountant agrees, by twice as much each time.
         let mut less = 1e-9;
         for _ in 0..28 {

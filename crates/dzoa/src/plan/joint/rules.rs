@@ -60,7 +60,7 @@ pub struct NewtonRule {
 }
 
 /// Steps without protection, unless they stand still before.
-const PLAIN_ROUNDS: u64 = 2000;
+const PLAIN_ROUNDS: u64 = 500;
 /// The momentum without protection; it begins anew where it overshoots.
 const PLAIN_MOMENTUM: f64 = 1.0;
 
