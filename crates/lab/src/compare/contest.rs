@@ -117,6 +117,7 @@ impl Contest<'_> {
         let samples = problem.agents.iter().map(|samples| samples.count()).min().unwrap_or(1);
         Sizes {
             agents: problem.agents.len(),
+            features: problem.dim(),
             weight: match problem.scale {
                 Scale::Mean => 1.0,
                 Scale::Sum => samples as f64,
