@@ -254,7 +254,7 @@ fn a_program_that_fails_in_a_round_leaves_the_statement_of_the_whole_plan() {
     let text = "import json, sys\njson.loads(sys.stdin.readline())\nasked = 0\n\
                 for line in sys.stdin:\n    q = json.loads(line)\n    asked += len(q['points'])\n    \
                 v = [[abs(p[0] - i / 50) for i in range(100)] for p in q['points']]\n    \
-                answer = {'id': q['id'], 'values': v if asked < 200 else None}\n    \
+                answer = {'id': q['id'], 'values': v if asked < 20 else None}\n    \
                 print(json.dumps(answer), flush=True)\n";
     std::fs::write(dir.path().join("median.py"), text).unwrap();
     let agent = |name: &str| {

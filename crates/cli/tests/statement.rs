@@ -175,7 +175,7 @@ fn a_scalar_run_that_fails_in_its_first_round_states_the_plan() {
     // A clip at which sums of two hundred noisy scalars leave the finite numbers, in one of twenty
     // steps.
     let sets = "algorithm={name=\"d-zoa\",rho=1,rounds=60,inner_steps=20,directions=200};\
-                privacy.mechanism=scalar;privacy.clip=1e306";
+                privacy.mechanism=scalar;privacy.clip=1e307";
     let (code, text, summary) = run(dir, "o", sets, &["--ledger", "l", "--new-ledger"]);
     assert_eq!((code, &summary["status"]), (1, &"non-finite".into()));
     assert_eq!(summary["rounds_done"], 0);

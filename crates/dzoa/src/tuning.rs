@@ -7,6 +7,8 @@ use std::fmt;
 pub struct Sizes {
     /// K.
     pub agents: usize,
+    /// P.
+    pub features: usize,
     /// The weight of all samples of an agent together.
     pub weight: f64,
     /// A bound on the second derivative of the loss, or 1 where it has none.

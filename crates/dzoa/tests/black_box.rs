@@ -198,8 +198,8 @@ fn clipped_means_per_sample_agree_with_the_known_loss() {
     assert!(clipped_white > 0, "the clip must bite for this test to say anything");
     assert_eq!(clipped_white, clipped_black);
     for (a, b) in white.iter().zip(&black) {
-        // Cancellation: 1e-16 over u2.
-        assert!((a - b).abs() < 1e-10, "{a} {b}");
+        // Cancellation, 1e-16 over u2, may take a value across a step of the grid.
+        assert!((a - b).abs() < 1e-12 + 0.4 / (1u64 << 31) as f64, "{a} {b}");
     }
 }
 

@@ -7,7 +7,7 @@
 //! those reported.
 
 use dzoa::network::Topology;
-use dzoa::plan::rules::{LoopShape, SCALAR_LOOP};
+use dzoa::plan::rules::{LoopShape, scalar_loop};
 use dzoa::plan::{Algorithm, Data, Keys, Mechanism, PerAgent, Plan, RunSpec, first_step};
 use dzoa::prelude::*;
 use dzoa::privacy::calibrate::Schedule;
@@ -126,15 +126,17 @@ fn of_output() -> Vec<Setting> {
 }
 
 fn of_scalar() -> Vec<Setting> {
-    let LoopShape { inner_steps, directions, smoothing } = SCALAR_LOOP;
+    let LoopShape { inner_steps, directions, smoothing } = scalar_loop(FEATURES);
     let inner = Some((inner_steps, directions, smoothing));
     let mut grid = Vec::new();
-    for rho in [0.01, 0.03] {
-        for rounds in [100, 200] {
-            for (step, clip) in [(10.0, 1.0), (10.0, 2.0), (20.0, 1.0), (20.0, 2.0)] {
-                let (rho, rounds, clip) = (Some(rho), Some(rounds), Some(clip));
-                let options = vec![("step", step)];
-                grid.push(Setting { rho, rounds, clip, inner, options, ..Setting::default() });
+    for rho in [0.008, 0.013, 0.02] {
+        for rounds in [57, 80, 115] {
+            for (step, clip) in [(12.0, 0.5), (16.0, 0.5), (12.0, 1.0), (16.0, 1.0)] {
+                for growth in [1.0, 1.02] {
+                    let (rho, rounds, clip) = (Some(rho), Some(rounds), Some(clip));
+                    let (growth, options) = (Some(growth), vec![("step", step)]);
+                    grid.push(Setting { rho, rounds, clip, growth, inner, options });
+                }
             }
         }
     }

@@ -151,6 +151,14 @@ impl Data {
         }
     }
 
+    /// A bound on the slope of the loss, where one is known.
+    pub(super) fn steepest(&self) -> Option<f64> {
+        match self {
+            Self::Rows(problem) => problem.loss.lipschitz(),
+            Self::Boxes(_) => None,
+        }
+    }
+
     /// c1 for Lemma 3. The paper takes 1 for the squared loss, which has none.
     pub fn assumed_c1(&self) -> f64 {
         match self {

@@ -49,8 +49,17 @@ impl Default for ZerothOrder {
     }
 }
 
-/// For `scalar`: one query a round, along more directions, smoothed less.
-pub const SCALAR_LOOP: LoopShape = LoopShape { inner_steps: 1, directions: 40, smoothing: 0.1 };
+/// For `scalar`: one query a round along a whole frame of directions, so that nothing of the
+/// gradient is missed, or along this many; smoothed less.
+pub fn scalar_loop(features: usize) -> LoopShape {
+    const MOST_DIRECTIONS: usize = 200;
+    let directions = features.clamp(1, MOST_DIRECTIONS);
+    LoopShape { inner_steps: 1, directions, smoothing: SCALAR_SMOOTHING }
+}
+
+/// `u_1` of `scalar`.
+const SCALAR_SMOOTHING: f64 = 0.01;
+
 /// For black boxes without protection: few values a round.
 pub const BOX_LOOP: LoopShape = LoopShape { inner_steps: 10, directions: 10, smoothing: 1.0 };
 
@@ -130,12 +139,23 @@ pub fn output_rule(samples: usize, total_epsilon: f64) -> Rule {
     }
 }
 
-/// The rule for `scalar`, with the clip C: one query a round, many rounds, so that consensus
-/// averages the noise of the agents early. While noise dominates, a low clip and a firm rho pay;
-/// once the budget is large for the rows, the bias of clipping and the slowness of a firm rho do
-/// not.
-pub fn scalar_rule(samples: usize, total_epsilon: f64) -> (Rule, f64) {
-    let noise_dominates = samples as f64 * total_epsilon < 8000.0;
-    let (rho, clip) = if noise_dominates { (0.03, 1.0) } else { (0.01, 2.0) };
-    (Rule { rho, rounds: 100, schedule: Schedule::Constant }, clip)
+/// The rule for `scalar`, with the clip C: one query a round, so that consensus averages the noise
+/// of the agents early.
+///
+/// As under `output`, a cube root balances noise and the pull of rho. While noise dominates, a low
+/// clip pays: noise falls with it, and the direction of a mean of shortened gradients stays nearly
+/// that of the gradient. Once the budget is large for the rows, its bias does not. `steepest` is a
+/// bound on the slope of the loss where there is one: a longer gradient does not occur in the unit
+/// ball. More rounds come nearer to the optimum, and leave less of the budget to each.
+pub fn scalar_rule(samples: usize, total_epsilon: f64, steepest: Option<f64>) -> (Rule, f64) {
+    const LARGEST_CLIP: f64 = 2.0;
+    let signal = samples as f64 * total_epsilon / 1000.0;
+    let fourth_root = signal.sqrt().sqrt();
+    let rule = Rule {
+        rho: (0.02 / signal.cbrt()).clamp(1e-3, 10.0),
+        rounds: (57.0 * fourth_root).round().clamp(30.0, 200.0) as u64,
+        schedule: Schedule::Growth(1.02),
+    };
+    let longest = steepest.unwrap_or(LARGEST_CLIP).min(LARGEST_CLIP);
+    (rule, longest.min(0.5 * fourth_root.max(0.5)))
 }

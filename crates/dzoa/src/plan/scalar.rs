@@ -7,7 +7,7 @@ use super::data::{Data, DataKind};
 use super::given::Reported;
 use super::keys::{KeyError, Keys};
 use super::mechanism::{AgentPlace, Charges, Choice, Mechanism, Protection};
-use super::rules::{self, LoopShape, SCALAR_LOOP};
+use super::rules::{self, LoopShape};
 use super::steps::{first_step, scalar_step};
 use crate::guarantee::{BudgetTarget, NoGuarantee};
 use crate::primal::PrimalStep;
@@ -16,7 +16,7 @@ use crate::primal::scalar::{self, Scalar};
 use crate::tuning::{Setting, Sizes, product};
 use dzoa_privacy::calibrate::{self, RoundQueries};
 
-/// Noise on clipped means.
+/// Noise on the mean of clipped vectors.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScalarNoise {
     /// The budget.
@@ -38,10 +38,14 @@ impl ScalarNoise {
         }
     }
 
+    /// What the rule chooses, C among it.
+    fn rule(&self, data: &Data) -> (rules::Rule, f64) {
+        rules::scalar_rule(data.smallest(), self.total.budget.epsilon, data.steepest())
+    }
+
     /// C.
     fn clipped_at(&self, data: &Data) -> f64 {
-        let (_, public) = rules::scalar_rule(data.smallest(), self.total.budget.epsilon);
-        self.clip.unwrap_or(public)
+        self.clip.unwrap_or_else(|| self.rule(data).1)
     }
 }
 
@@ -55,13 +59,14 @@ impl Protection for ScalarNoise {
     }
 
     fn choose(&self, data: &Data) -> Choice {
-        let (rule, _) = rules::scalar_rule(data.smallest(), self.total.budget.epsilon);
+        let (rule, _) = self.rule(data);
         Choice {
             rho: rule.rho,
             rounds: rule.rounds,
-            inner: SCALAR_LOOP,
+            inner: rules::scalar_loop(data.dim()),
             antithetic: false,
-            orthogonal: false,
+            // The guarantee holds for any directions, and a frame at right angles misses nothing.
+            orthogonal: true,
             warm_start: true,
             // Averaging releases is free, and under noise worth a lot.
             reported: Reported::Network,
@@ -69,7 +74,7 @@ impl Protection for ScalarNoise {
     }
 
     fn target(&self, data: &Data) -> Option<BudgetTarget> {
-        let (rule, _) = rules::scalar_rule(data.smallest(), self.total.budget.epsilon);
+        let (rule, _) = self.rule(data);
         Some(self.total.target(rule.schedule))
     }
 
@@ -81,10 +86,6 @@ impl Protection for ScalarNoise {
         Some("scalars to protect")
     }
 
-    fn needs_independent_directions(&self) -> bool {
-        true
-    }
-
     fn accepts(&self, kind: DataKind) -> Result<(), Refused> {
         Self::protects(kind)
     }
@@ -94,20 +95,21 @@ impl Protection for ScalarNoise {
     }
 
     fn grid(&self, sizes: &Sizes) -> Vec<Setting> {
-        let LoopShape { inner_steps, directions, smoothing } = SCALAR_LOOP;
+        let LoopShape { inner_steps, directions, smoothing } = rules::scalar_loop(sizes.features);
         let setting = |(rho, clip, rounds): (f64, f64, u64)| Setting {
             rho: Some(rho * sizes.weight),
             rounds: Some(rounds),
             clip: Some(clip),
+            growth: Some(1.02),
             inner: Some((inner_steps, directions, smoothing)),
             ..Setting::default()
         };
-        product([0.01, 0.03, 0.1], [1.0, 2.0], [50, 100]).map(setting).collect()
+        product([0.008, 0.013, 0.02], [0.6, 1.0], [60, 110]).map(setting).collect()
     }
 
     fn charges(&self, place: &AgentPlace<'_>) -> Result<Charges, NoGuarantee> {
         let inner = place.inner.copied().unwrap_or_default();
-        let (rule, _) = rules::scalar_rule(place.data.smallest(), self.total.budget.epsilon);
+        let (rule, _) = self.rule(place.data);
         let query = ScalarQuery {
             clip: self.clipped_at(place.data),
             directions: inner.directions,
@@ -119,7 +121,7 @@ impl Protection for ScalarNoise {
 
     fn step(&self, place: &AgentPlace<'_>, inner: &ZerothOrder) -> Result<f64, Refused> {
         let curvature = place.data.typical_curvature(place.k);
-        let longest = scalar_step(curvature, place.quadratic());
+        let longest = scalar_step(curvature, place.data.dim(), inner, place.quadratic());
         Ok(first_step(longest, inner, place.data.dim()))
     }
 
@@ -142,7 +144,7 @@ impl Protection for ScalarNoise {
 pub struct ScalarQuery {
     /// C.
     pub clip: f64,
-    /// J: clipped means in one query.
+    /// J: coordinates of the mean vector in one query.
     pub directions: usize,
     /// T: queries in one round.
     pub inner_steps: usize,
@@ -153,8 +155,8 @@ pub struct ScalarQuery {
 impl ScalarQuery {
     /// What its rounds charge so that they keep the target together.
     pub fn charges(&self, rounds: u64, target: &BudgetTarget) -> Result<Charges, NoGuarantee> {
-        let sensitivity = target.rows_per_person as f64
-            * scalar::sensitivity(self.clip, self.directions, self.samples);
+        let sensitivity =
+            target.rows_per_person as f64 * scalar::sensitivity(self.clip, self.samples);
         let budget = target.budget();
         let shape = RoundQueries { coordinates: self.directions, count: self.inner_steps };
         let schedule = target.schedule;

@@ -7,9 +7,13 @@ use crate::problem::Problem;
 /// contracts for steps below `2/(h (1 + (P + 1)/J))`, or `2/(h max(1, P/J))` with directions at
 /// right angles; half of that is taken. Of mirrored directions only one of each pair counts.
 pub fn stable_step(curvature: f64, features: usize, inner: &ZerothOrder) -> f64 {
+    1.0 / (curvature * spread(features, inner))
+}
+
+/// By how much the directions of a step make it feel more curvature than there is.
+fn spread(features: usize, inner: &ZerothOrder) -> f64 {
     let (p, j) = (features as f64, inner.distinct_directions() as f64);
-    let spread = if inner.orthogonal { (p / j).max(1.0) } else { 1.0 + (p + 1.0) / j };
-    1.0 / (curvature * spread)
+    if inner.orthogonal { (p / j).max(1.0) } else { 1.0 + (p + 1.0) / j }
 }
 
 /// A bound on the curvature of agent k's data term, from the rows' public bound (1 where there is
@@ -42,10 +46,12 @@ pub fn first_step(length: f64, inner: &ZerothOrder, features: usize) -> f64 {
 ///
 /// The Lagrangian's quadratic `q = rho |N_k|` goes through its prox, so a step contracts the
 /// distance by `|1 - step h|/(1 + 2 step q)`: it is stable while `h < 2/step + 2q`. Four fifths of
-/// the longest stable step is taken, and at most `5/h`, where more no longer helped on the tuning
-/// seeds.
-pub fn scalar_step(curvature: f64, quadratic: f64) -> f64 {
+/// the longest stable step is taken, and at most `4/h`, where more no longer helped on the tuning
+/// seeds. Fewer directions than features, or directions at any angles, have estimates with a spread
+/// of their own, which counts as curvature.
+pub fn scalar_step(curvature: f64, features: usize, inner: &ZerothOrder, quadratic: f64) -> f64 {
+    let curvature = curvature * spread(features, inner);
     let excess = curvature - 2.0 * quadratic;
-    let most = 5.0 / curvature;
+    let most = 4.0 / curvature;
     if excess > 0.0 { most.min(1.6 / excess) } else { most }
 }

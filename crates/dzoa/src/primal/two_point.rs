@@ -196,7 +196,7 @@ impl ZerothOrder {
             }
             // Line 7.
             draw(t, &mut work.directions);
-            self.arrange(&mut work.directions, &mut work.gradient);
+            self.arrange(work);
             // Line 8, but never below what the objective can resolve.
             let (u1, mut u2) = self.smoothing_at(t, features);
             let shortest = query.shortest_step(b);
@@ -221,7 +221,8 @@ impl ZerothOrder {
     }
 
     /// The options beyond the paper, applied to directions that were just drawn.
-    fn arrange(&self, directions: &mut Directions, buffer: &mut Vec<f64>) {
+    pub(crate) fn arrange(&self, work: &mut Workspace) {
+        let Workspace { directions, gradient: buffer, .. } = work;
         if self.orthogonal {
             directions.orthogonalize(self.distinct_directions(), buffer);
         }

@@ -397,7 +397,7 @@ impl PerSample for BlackBox {
         }
     }
 
-    /// A value that is not a number makes its quotient count as 0 and ends nothing: under a
+    /// A value that is not a number makes its difference count as 0 and ends nothing: under a
     /// guarantee the end of a run would be a release.
     fn clipped_means(
         &self,
@@ -407,21 +407,21 @@ impl PerSample for BlackBox {
         out: &mut [f64],
     ) -> u64 {
         let (width, count) = (self.width(), out.len());
-        self.points(probe, &mut scratch.products);
-        scratch.here.clear();
-        scratch.here.resize(2 * count * width, 0.0);
-        let points = Points { dim: self.dim, values: &scratch.products };
+        let Scratch { products, here, there: sample, .. } = scratch;
+        self.points(probe, products);
+        here.clear();
+        here.resize(2 * count * width, 0.0);
         out.fill(0.0);
-        if let Err(failure) = self.ask(points, &mut scratch.here) {
+        if let Err(failure) = self.ask(Points { dim: self.dim, values: products }, here) {
             self.note(failure);
             return 0;
         }
-        let mut sum = ClippedSum::new(clip, width);
-        let (here, there) = scratch.here.split_at(count * width);
-        for (j, out) in out.iter_mut().enumerate() {
-            for (here, there) in here[j * width..][..width].iter().zip(&there[j * width..]) {
-                sum.add((there - here) / probe.u2, out);
-            }
+        let mut sum = ClippedSum::new(clip, width, probe);
+        let (here, there) = here.split_at(count * width);
+        for i in 0..width {
+            sample.clear();
+            sample.extend((0..count).map(|j| there[j * width + i] - here[j * width + i]));
+            sum.add(sample);
         }
         sum.finish(out)
     }

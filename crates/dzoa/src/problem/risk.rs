@@ -167,22 +167,19 @@ impl PerSample for EmpiricalRisk {
         scratch: &mut Scratch,
         out: &mut [f64],
     ) -> u64 {
-        let mut sum = ClippedSum::new(clip, self.samples.count());
+        let mut sum = ClippedSum::new(clip, self.samples.count(), probe);
         let count = probe.directions.count();
         let Scratch { fitted, products, here, table, .. } = scratch;
         let prepared = &self.prepare(probe, Sharing::Nothing, table);
         let asked = Asked { probe, prepared };
         here.resize(count, 0.0);
-        out.fill(0.0);
         for tile in 0..self.samples.count().div_ceil(TILE) {
             let batch = self.project(asked, tile, fitted, products);
             for (i, products) in batch.products.chunks_exact(2 * count).enumerate() {
                 let (fitted, targets) = (&batch.fitted[i..=i], &batch.targets[i..=i]);
                 let sample = Batch { fitted, targets, products, ..batch };
                 self.loss.differences(&sample, here);
-                for (out, difference) in out.iter_mut().zip(here.iter()) {
-                    sum.add(difference / probe.u2, out);
-                }
+                sum.add(here);
             }
         }
         sum.finish(out)

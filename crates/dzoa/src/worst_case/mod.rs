@@ -116,7 +116,7 @@ pub fn of_output(
     largest.larger(looped)
 }
 
-/// One query of the mechanism `scalar` at one agent: J clipped means.
+/// One query of the mechanism `scalar` at one agent: the mean of clipped vectors.
 pub fn of_scalar(attacked: &Attacked<'_>, event: &Event, scalar: &Scalar) -> Option<LargestMove> {
     let Attacked { problem, k, .. } = *attacked;
     let (claimed, length) = claim(event)?;
@@ -125,6 +125,7 @@ pub fn of_scalar(attacked: &Attacked<'_>, event: &Event, scalar: &Scalar) -> Opt
     let mut work = Workspace::default();
     work.directions.resize(problem.dim(), scalar.inner.directions);
     context.directions(Purpose::Directions, 1)(1, &mut work.directions);
+    scalar.inner.arrange(&mut work);
     let (u1, u2) = scalar.inner.smoothing_at(1, problem.dim());
     let mut worst = None;
     for state in states(problem.dim()) {

@@ -84,8 +84,9 @@ fn no_box_is_asked_before_a_run_with_a_claim() {
     let data = Data::Boxes(measured(&scalar, counted()).unwrap());
     let plan = Plan::new(&scalar, &data, &path()).unwrap();
     assert_eq!(asked(&data), 0);
-    // 2 C sqrt(J)/N_k with C = 1 and J = 40.
-    let sensitivity = 2.0 * 40f64.sqrt() / SAMPLES as f64;
+    // 2 C/N_k with C half of the fourth root of rows times epsilon over 1000, and at least 1/4.
+    let signal = SAMPLES as f64 * EPSILON / 1000.0;
+    let sensitivity = 2.0 * (0.5 * signal.powf(0.25)).max(0.25) / SAMPLES as f64;
     for agent in plan.outline().agents {
         assert_eq!(agent.samples, SAMPLES);
         assert!((agent.sensitivity.unwrap() / sensitivity - 1.0).abs() < 1e-12);

@@ -1,10 +1,10 @@
 //! Numbers that are given are taken; the others follow the documented rules.
 
 use super::{
-    EPSILON, FEATURES, NEAR, exact, intrinsic, named, others, own, planned, problem, spec,
+    EPSILON, FEATURES, NEAR, exact, intrinsic, named, others, own, path, planned, problem, spec,
 };
 use dzoa::agent::Average;
-use dzoa::plan::rules::{self, LoopShape, PAPER_LOOP, SCALAR_LOOP};
+use dzoa::plan::rules::{self, LoopShape, PAPER_LOOP, scalar_loop};
 use dzoa::plan::{Algorithm, Auto, Data, MECHANISMS, Mechanism, PerAgent, Plan, Reported, RunSpec};
 use dzoa::prelude::*;
 use dzoa::tuning::Setting;
@@ -109,13 +109,15 @@ fn what_is_given_is_taken_and_the_rest_stays_with_the_rules() {
 fn every_mechanism_has_the_rho_rounds_and_loop_of_its_rule() {
     // The smallest agent has 300 rows; the output rule's signal is rows times epsilon over 1000.
     let output = 0.028 / (300.0 * EPSILON / 1000.0_f64).cbrt();
-    let fewer_values = LoopShape { inner_steps: 1, directions: 40, smoothing: 0.1 };
+    let scalar = 0.02 / (300.0 * EPSILON / 1000.0_f64).cbrt();
+    // 57 times the fourth root of 0.6, which is 0.880; and a whole frame.
+    let frame = LoopShape { inner_steps: 1, directions: FEATURES, smoothing: 0.01 };
     let paper = LoopShape { inner_steps: 100, directions: 30, smoothing: 1.0 };
     let expected = [
         (1e-3, 500, Some(paper)),
         (4.0, 200, Some(paper)),
         (output, 60, Some(paper)),
-        (0.03, 100, Some(fewer_values)),
+        (scalar, 50, Some(frame)),
         (1e-3, 500, None),
         (output, 60, None),
     ];
@@ -148,9 +150,13 @@ fn a_run_without_a_budget_that_leaves_its_rounds_to_the_rule_has_hundreds() {
 #[test]
 fn t_j_and_u1_are_the_papers_where_the_paper_loop_is_asked_for_and_not_given() {
     let scalar = spec("d-zoa", exact("scalar", EPSILON));
-    assert_eq!(shape(&planned(&scalar)), Some(SCALAR_LOOP), "rounds auto");
+    assert_eq!(shape(&planned(&scalar)), Some(scalar_loop(FEATURES)), "rounds auto");
     let given = RunSpec { rounds: Auto::Given(80), ..scalar.clone() };
-    assert_eq!(shape(&planned(&given)), Some(SCALAR_LOOP), "the loop does not go by the rounds");
+    assert_eq!(
+        shape(&planned(&given)),
+        Some(scalar_loop(FEATURES)),
+        "the loop does not go by the rounds"
+    );
     assert_eq!(shape(&planned(&given.with_paper_loop())), Some(PAPER_LOOP));
     let own = RunSpec { directions: Auto::Given(7), ..scalar };
     let kept = LoopShape { directions: 7, ..PAPER_LOOP };
@@ -163,7 +169,7 @@ fn a_tuner_that_gives_the_rounds_gets_the_paper_loop_and_one_that_does_not_the_r
     let scalar = exact("scalar", EPSILON);
     let tuned = |setting: &Setting| base.with_setting(Algorithm::DZoa, scalar.clone(), setting);
     let plan = planned(&tuned(&Setting::default()));
-    assert_eq!((plan.rounds(), shape(&plan)), (100, Some(SCALAR_LOOP)));
+    assert_eq!((plan.rounds(), shape(&plan)), (50, Some(scalar_loop(FEATURES))));
     let plan = planned(&tuned(&Setting { rounds: Some(30), ..Setting::default() }));
     assert_eq!((plan.rounds(), shape(&plan)), (30, Some(PAPER_LOOP)));
     let inner = Some((2, 9, 0.5));
@@ -209,11 +215,19 @@ fn intrinsic_steps_are_those_of_corollary_1_at_every_agent() {
 }
 
 #[test]
-fn a_firmer_clip_and_a_softer_pull_go_with_more_rows_or_budget() {
-    // 300 rows: noise dominates up to an epsilon of 8000/300.
-    for (epsilon, rho, clip) in [(26.6, 0.03, 1.0), (26.7, 0.01, 2.0)] {
-        let plan = planned(&spec("d-zoa", exact("scalar", epsilon)));
-        assert_eq!((plan.admm().rho, plan.clip()), (rho, Some(clip)));
+fn a_higher_clip_and_a_softer_pull_go_with_more_rows_or_budget() {
+    // 300 rows: the cube root of 27 is 3, the fourth root of 16 is 2. The logistic loss has c1 = 1,
+    // and squares have none.
+    for (signal, rho, clip, free) in
+        [(1.0, 0.02, 0.5, 0.5), (27.0, 0.02 / 3.0, 1.0, 1.139_753_528), (1000.0, 2e-3, 1.0, 2.0)]
+    {
+        let spec = spec("d-zoa", exact("scalar", signal * 1000.0 / 300.0));
+        let plan = planned(&spec);
+        assert!((plan.admm().rho / rho - 1.0).abs() < ROUNDING, "{signal}");
+        assert!((plan.clip().unwrap() / clip - 1.0).abs() < ROUNDING, "{signal}");
+        let squares = Data::Rows(problem(Squared, Regularizer::L1));
+        let found = Plan::new(&spec, &squares, &path()).unwrap().clip().unwrap();
+        assert!((found / free - 1.0).abs() < 1e-9, "{signal}: {found}");
     }
 }
 

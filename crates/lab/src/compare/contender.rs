@@ -156,6 +156,7 @@ mod tests {
     fn everybody_is_tuned_over_as_many_settings() {
         let sizes = Sizes {
             agents: 5,
+            features: 10,
             weight: 1.0,
             smoothness: 0.25,
             bounded: true,

@@ -117,6 +117,7 @@ impl Contest<'_> {
         let samples = problem.fewest_samples();
         Sizes {
             agents: problem.agents.len(),
+            features: problem.dim(),
             weight: match problem.scale {
                 Scale::Mean | Scale::Pooled | Scale::PooledOver(_) => 1.0,
                 Scale::Sum => samples as f64,

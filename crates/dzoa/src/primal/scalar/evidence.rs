@@ -53,6 +53,7 @@ impl Scalar {
         };
         for t in 1..=inner.inner_steps {
             draw(t, &mut work.directions);
+            inner.arrange(work);
             let (u1, u2) = inner.smoothing_at(t, features);
             let u2 = u2.max(self.samples.shortest_step(&b));
             let probe = Probe { point: &b, u1, u2, directions: &work.directions };

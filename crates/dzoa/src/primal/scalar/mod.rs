@@ -1,13 +1,14 @@
 //! The primal step of the mechanism `scalar`: exact privacy from function values alone, for any
 //! loss that gives one value per sample.
 //!
-//! Every inner step queries the data once: J directional difference quotients per sample, each
-//! clipped to `[-C, C]`, averaged over the samples. Replacing one sample moves each of the J means
-//! by at most `2C/N_k`, so the vector of them by `2 C sqrt(J)/N_k`, whatever the loss. Noise of
-//! that scale is added to the means before anything is computed from them. The directions are
-//! independent of the data and may be public; regulariser and Lagrangian hold no data and are
-//! handled exactly, by their prox. (The idea of noising the scalar difference is that of DPZero and
-//! DP-ZO.)
+//! Every inner step queries the data once. A sample's J directional difference quotients are one
+//! vector, divided by `sqrt(J)`: about as long as the sample's gradient. It is shortened to length C
+//! where it is longer, and the vectors are averaged over the samples. Replacing one sample moves
+//! the mean by at most `2C/N_k`, whatever the loss and for any directions. Noise of that scale is
+//! added to the mean before anything is computed from it. The directions are independent of the
+//! data and may be public; regulariser and Lagrangian hold no data and are handled exactly, by their
+//! prox. (The idea of noising the scalar difference is that of DPZero and DP-ZO, to clip after the
+//! directions are put together that of DP-AggZO.)
 
 mod evidence;
 
@@ -32,9 +33,13 @@ pub struct Scalar {
     pub samples: Arc<dyn PerSample>,
 }
 
-/// `2 C sqrt(J)/N_k`: how far replacing one sample moves the J clipped means of one inner step.
-pub fn sensitivity(clip: f64, directions: usize, samples: usize) -> f64 {
-    2.0 * clip * (directions as f64).sqrt() / samples as f64 * (1.0 + 8.0 * f64::EPSILON)
+/// `2 C/N_k`: how far replacing one sample moves the mean vector of one inner step.
+///
+/// A summand may be longer than C by a few last places, and a mean, at most C long, is rounded once
+/// on either data set: relative to `2 C/N_k` that is `N_k` last places.
+pub fn sensitivity(clip: f64, samples: usize) -> f64 {
+    let samples = samples as f64;
+    2.0 * clip / samples * (1.0 + (samples + 64.0) * f64::EPSILON)
 }
 
 /// What turns the means of step t into the next point: public numbers.
@@ -42,7 +47,8 @@ pub fn sensitivity(clip: f64, directions: usize, samples: usize) -> f64 {
 struct PublicStep {
     /// The step size.
     alpha: f64,
-    /// From a sum over directions to the gradient of the data term.
+    /// From a sum over directions to the gradient of the data term: the means are quotients over
+    /// the root of J.
     scale: f64,
     /// The prox of the Lagrangian's quadratic.
     shrink: f64,
@@ -70,7 +76,7 @@ impl PublicStep {
 impl Scalar {
     fn public_step(&self, t: usize, lagrangian: &Lagrangian<'_>) -> PublicStep {
         let alpha = self.inner.step_size(t, lagrangian.linear.len());
-        let scale = self.samples.total_weight() / self.inner.directions as f64;
+        let scale = self.samples.total_weight() / (self.inner.directions as f64).sqrt();
         let shrink = 1.0 / (1.0 + 2.0 * alpha * lagrangian.quadratic);
         PublicStep { alpha, scale, shrink, penalty: alpha * shrink }
     }
@@ -123,8 +129,7 @@ impl PrimalStep for Scalar {
         let noise = context.streams.noise_key(context.agent);
         let answers = NoisyScalars::new(receipt, &noise)?;
         let mut query = NoisyQuery { scalar: self, lagrangian, answers, clipped: 0 };
-        // Directions as they are drawn: what is known of the noise counts on independent ones.
-        let inner = ZerothOrder { antithetic: false, orthogonal: false, ..self.inner };
+        let inner = self.inner;
         let done = inner.repeat(&mut query, &mut b, draw, work)?;
         Ok(Primal {
             release: query.answers.finish(b),
