@@ -10,7 +10,7 @@ use dzoa::baselines::Needs;
 use dzoa::plan::{Data, Forecast, MeasuredNoise, Plan, Spending};
 use dzoa::prelude::*;
 use dzoa::privacy::{Entry, Ledger, RunId};
-use dzoa::reference::{Optimum, ReferenceWish};
+use dzoa::reference::{Optimum, ReferenceError, ReferenceWish};
 use dzoa::run::evaluate::{NormalisedError, accuracy, mean};
 use dzoa::run::{Costs, EarlyStop, Simulation};
 use dzoa_report::{TraceFile, TraceOf, refused};
@@ -243,7 +243,10 @@ fn optimum_of(problem: &Problem, config: &Config, progress: &Progress) -> Option
         false => config.run.reference,
     };
     reference::wished_optimum(problem, wish)
-        .inspect_err(|error| progress.say(&format!("no reference optimum: {error}")))
+        .inspect_err(|error| match error {
+            ReferenceError::NotAsked => {}
+            error => progress.say(&format!("no reference optimum: {error}")),
+        })
         .ok()
 }
 

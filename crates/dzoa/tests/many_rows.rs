@@ -90,7 +90,13 @@ fn many_rows_of_a_smooth_loss_are_certified_at_a_point_that_is_stationary() {
 /// Failed from 50,000 to 100,000 rows on: a tolerance that could not be certified.
 #[test]
 fn a_private_fit_of_many_rows_runs_to_its_end() {
-    let rows = Data::Rows(problem(Arc::new(Logistic), 150_000, 4));
+    for loss in [Arc::new(Logistic) as Arc<dyn Loss>, Arc::new(Hinge)] {
+        runs_to_its_end(loss);
+    }
+}
+
+fn runs_to_its_end(loss: Arc<dyn Loss>) {
+    let rows = Data::Rows(problem(loss, 150_000, 4));
     let graph = Graph::from_edges(vec!["a".into(), "b".into()], &[(0, 1)]).unwrap();
     let keys = Keys { total_epsilon: Some(1.0), delta: Some(1e-7), ..Keys::default() };
     let mechanism = Mechanism::from_keys("output", &keys).unwrap();

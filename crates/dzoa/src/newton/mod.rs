@@ -3,12 +3,15 @@
 //!
 //! It needs few sums and no step size, however badly the columns are conditioned: the centralised
 //! optimum of many rows, an agent's own minimiser, and agents that tell each other their sums.
-//! A Hessian is kept as long as steps with it shrink.
+//! A Hessian is kept as long as steps with it shrink. Losses of one kink have an interior-point
+//! method from sums of the same kind.
 
 mod expansion;
+mod kinks;
 mod model;
 
 pub use expansion::Expansion;
+pub use kinks::{KinkEnd, KinkObjective, minimise_kinks};
 
 use crate::problem::regularizer::Penalty;
 use model::Model;

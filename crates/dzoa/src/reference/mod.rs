@@ -8,9 +8,8 @@
 //! word.
 
 mod conic;
-mod kinks;
 
-use crate::newton::{self, Expansion, NewtonLimits};
+use crate::newton::{self, Expansion, KinkObjective, NewtonLimits};
 use crate::problem::Problem;
 use conic::Solution;
 use faer::Side;
@@ -160,16 +159,20 @@ pub fn by_sums(problem: &Problem, limits: NewtonLimits) -> Option<BySums> {
     if problem.dim() > newton::MOST_COLUMNS {
         return None;
     }
-    if problem.loss.smoothness().is_none() {
-        return kinks::solve(problem, limits.sums);
-    }
     let risks: Vec<_> = (0..problem.agents.len()).map(|k| problem.risk(k)).collect();
+    let (penalty, start) = (problem.penalty(problem.eta), vec![0.0; problem.dim()]);
+    if problem.loss.smoothness().is_none() {
+        let (risks, penalty, linear) = (&risks, &penalty, &start);
+        let objective = KinkObjective { risks, penalty, linear, quadratic: 0.0 };
+        let end = newton::minimise_kinks(&objective, limits.sums)?;
+        let slopes = Some(end.slopes);
+        return Some(BySums { b: end.b, sums: end.iterations, converged: end.converged, slopes });
+    }
     let mut expand = |b: &[f64], with_hessian: bool| {
         let mut sum = Expansion::zero(b.len(), with_hessian);
         risks.iter().for_each(|risk| sum.add(&Expansion::of(risk, b, with_hessian)));
         sum
     };
-    let (penalty, start) = (problem.penalty(problem.eta), vec![0.0; problem.dim()]);
     let end = newton::minimise(&mut expand, &penalty, &start, Vec::new(), limits)?;
     Some(BySums { b: end.b, sums: end.sums, converged: end.converged, slopes: None })
 }

@@ -2,7 +2,7 @@
 
 use super::Exact;
 use super::rounding::{BLOCK, blocks};
-use crate::newton::{self, Expansion, MOST_COLUMNS, NewtonLimits};
+use crate::newton::{self, Expansion, KinkObjective, MOST_COLUMNS, NewtonLimits};
 use crate::primal::Lagrangian;
 use crate::problem::EmpiricalRisk;
 use rayon::prelude::*;
@@ -54,8 +54,11 @@ impl Exact {
         let EmpiricalRisk { samples, loss, .. } = &self.risk;
         let penalty = &lagrangian.objective.penalty;
         let few = samples.rows.stored() < MANY_ENTRIES || samples.rows.width() > MOST_COLUMNS;
-        if few || loss.smoothness().is_none() || penalty.regularizer.separable().is_none() {
+        if few || penalty.regularizer.separable().is_none() {
             return;
+        }
+        if loss.smoothness().is_none() {
+            return self.leap_over_kinks(lagrangian);
         }
         let mut start = self.sums();
         self.primal_point(lagrangian, &mut start);
@@ -70,6 +73,26 @@ impl Exact {
         };
         let slope = |i: usize| loss.slope(samples.rows.dot(i, &end.b), samples.targets[i]);
         self.duals = (0..samples.count()).into_par_iter().map(slope).collect();
+    }
+}
+
+impl Exact {
+    /// The same for losses of one kink, where the ascent alone takes time as the square of the
+    /// rows: unless its duals of the last round are good enough already.
+    fn leap_over_kinks(&mut self, lagrangian: &Lagrangian<'_>) {
+        if self.certify(lagrangian).bound <= self.tolerance {
+            return;
+        }
+        let objective = KinkObjective {
+            risks: std::slice::from_ref(&self.risk),
+            penalty: &lagrangian.objective.penalty,
+            linear: &lagrangian.linear,
+            quadratic: lagrangian.quadratic,
+        };
+        let end = newton::minimise_kinks(&objective, MOST_SUMS).filter(|end| end.converged);
+        if let Some(end) = end {
+            self.duals = end.slopes;
+        }
     }
 }
 

@@ -11,9 +11,9 @@
 //!
 //! A Newton step on them eliminates everything but b (Mehrotra 1992: predictor, then corrector).
 
-use super::BySums;
-use crate::problem::Problem;
+use crate::problem::EmpiricalRisk;
 use crate::problem::loss::{Epigraph, Line};
+use crate::problem::regularizer::Penalty;
 use faer::linalg::solvers::{Llt, Solve};
 use faer::{Mat, MatRef, Side};
 
@@ -27,18 +27,53 @@ const SHORT_OF_EDGE: f64 = 0.995;
 /// One number per kink: those of the agents' rows in their order, then the penalised columns.
 type PerKink = Vec<f64>;
 
+/// What is minimised: losses of one kink over the rows of some agents, a penalty, and
+/// `linear'b + quadratic ||b||^2`.
+#[derive(Clone, Copy, Debug)]
+pub struct KinkObjective<'a> {
+    /// The data terms.
+    pub risks: &'a [EmpiricalRisk],
+    /// The penalty, which must be separable.
+    pub penalty: &'a Penalty,
+    /// One number per column.
+    pub linear: &'a [f64],
+    /// At least 0.
+    pub quadratic: f64,
+}
+
+/// Where the iterates ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KinkEnd {
+    /// The point.
+    pub b: Vec<f64>,
+    /// Per row, in the order of the agents: the slope that its multiplier chooses.
+    pub slopes: Vec<f64>,
+    /// Iterations, each with a few sums over all rows.
+    pub iterations: usize,
+    /// Whether they came to their end.
+    pub converged: bool,
+}
+
 /// The program.
 struct KinkProgram<'a> {
-    problem: &'a Problem,
+    risks: &'a [EmpiricalRisk],
     cost: PerKink,
     kink: PerKink,
-    /// The slope of the lower line of every row, and its weight.
-    lower: Vec<(f64, f64)>,
+    /// Of every row.
+    slopes: Vec<SlopeRange>,
     linear: Vec<f64>,
     /// The diagonal of Q.
     quadratic: Vec<f64>,
     /// Columns with a kink at zero.
     kinked: usize,
+}
+
+/// The slopes of a row's two lines, and its weight.
+#[derive(Clone, Copy)]
+struct SlopeRange {
+    low: f64,
+    high: f64,
+    weight: f64,
 }
 
 /// An iterate.
@@ -52,8 +87,8 @@ struct Interior {
 
 /// The minimiser and, per row, the slope that the multipliers choose. `None` where the losses have
 /// more than one kink, the penalty is not separable, or the iterates stand still too early.
-pub(super) fn solve(problem: &Problem, most: usize) -> Option<BySums> {
-    let program = KinkProgram::new(problem)?;
+pub fn minimise_kinks(objective: &KinkObjective<'_>, most: usize) -> Option<KinkEnd> {
+    let program = KinkProgram::new(objective)?;
     let mut at = program.start();
     for iterations in 0..most {
         let gap = program.gap(&at);
@@ -73,17 +108,17 @@ pub(super) fn solve(problem: &Problem, most: usize) -> Option<BySums> {
 }
 
 impl<'a> KinkProgram<'a> {
-    fn new(problem: &'a Problem) -> Option<Self> {
-        let (dim, penalty) = (problem.dim(), problem.penalty(problem.eta));
-        let (l1, l2) = problem.regularizer.separable()?;
-        let (l1, l2) = (l1 * problem.eta, l2 * problem.eta);
+    fn new(objective: &KinkObjective<'a>) -> Option<Self> {
+        let &KinkObjective { risks, penalty, linear, quadratic } = objective;
+        let (l1, l2) = penalty.regularizer.separable()?;
+        let (l1, l2) = (l1 * penalty.weight, l2 * penalty.weight);
         let kinked = if l1 > 0.0 { penalty.penalized } else { 0 };
-        let mut linear = vec![0.0; dim];
-        let (mut cost, mut kink, mut lower) = (Vec::new(), Vec::new(), Vec::new());
-        for (k, samples) in problem.agents.iter().enumerate() {
-            let weight = problem.sample_weight(k);
+        let mut linear = linear.to_vec();
+        let (mut cost, mut kink, mut slopes) = (Vec::new(), Vec::new(), Vec::new());
+        for EmpiricalRisk { samples, loss, weight } in risks {
+            let weight = *weight;
             for (i, &y) in samples.targets.iter().enumerate() {
-                let Some(Epigraph::Lines(lines)) = problem.loss.epigraph(y) else { return None };
+                let Some(Epigraph::Lines(lines)) = loss.epigraph(y) else { return None };
                 let [one, other]: [Line; 2] = lines.try_into().ok()?;
                 let (low, high) = if one.slope < other.slope { (one, other) } else { (other, one) };
                 let rise = high.slope - low.slope;
@@ -93,14 +128,15 @@ impl<'a> KinkProgram<'a> {
                 samples.rows.visit(i, |p, x| linear[p] += weight * low.slope * x);
                 cost.push(weight * rise);
                 kink.push((low.offset - high.offset) / rise);
-                lower.push((low.slope, weight));
+                slopes.push(SlopeRange { low: low.slope, high: high.slope, weight });
             }
         }
         linear[..kinked].iter_mut().for_each(|linear| *linear -= l1);
         cost.extend(vec![2.0 * l1; kinked]);
         kink.extend(vec![0.0; kinked]);
-        let quadratic = (0..dim).map(|p| if p < penalty.penalized { l2 } else { 0.0 }).collect();
-        Some(Self { problem, cost, kink, lower, linear, quadratic, kinked })
+        let bend = |p: usize| 2.0 * quadratic + if p < penalty.penalized { l2 } else { 0.0 };
+        let quadratic = (0..linear.len()).map(bend).collect();
+        Some(Self { risks, cost, kink, slopes, linear, quadratic, kinked })
     }
 
     /// Zero, well inside.
@@ -117,7 +153,7 @@ impl<'a> KinkProgram<'a> {
     fn times(&self, b: &[f64]) -> PerKink {
         let mut out = vec![0.0; self.cost.len()];
         let mut first = 0;
-        for samples in &self.problem.agents {
+        for EmpiricalRisk { samples, .. } in self.risks {
             samples.rows.times(0, b, &mut out[first..first + samples.count()]);
             first += samples.count();
         }
@@ -129,7 +165,7 @@ impl<'a> KinkProgram<'a> {
     fn transposed(&self, weights: &[f64]) -> Vec<f64> {
         let mut out = vec![0.0; self.linear.len()];
         let mut first = 0;
-        for samples in &self.problem.agents {
+        for EmpiricalRisk { samples, .. } in self.risks {
             let weights = &weights[first..first + samples.count()];
             samples.rows.add_transposed_from(0, weights, &mut out);
             first += samples.count();
@@ -143,7 +179,7 @@ impl<'a> KinkProgram<'a> {
         const TILE: usize = 512;
         let dim = self.linear.len();
         let (mut matrix, mut scratch, mut first) = (vec![0.0; dim * dim], Vec::new(), 0);
-        for samples in &self.problem.agents {
+        for EmpiricalRisk { samples, .. } in self.risks {
             for start in (0..samples.count()).step_by(TILE) {
                 let count = TILE.min(samples.count() - start);
                 let d = &d[first + start..][..count];
@@ -204,15 +240,19 @@ impl<'a> KinkProgram<'a> {
         (SHORT_OF_EDGE * share).min(1.0)
     }
 
-    fn solution(&self, at: Interior, sums: usize, converged: bool) -> BySums {
-        let slope = |(i, &(lower, weight)): (usize, &(f64, f64))| lower + at.a[i] / weight;
-        let slopes = Some(self.lower.iter().enumerate().map(slope).collect());
+    fn solution(&self, at: Interior, iterations: usize, converged: bool) -> KinkEnd {
+        // Rounding must not carry a slope out of its range: its conjugate would be infinite.
+        let slope = |(range, a): (&SlopeRange, &f64)| {
+            (range.low + a / range.weight).clamp(range.low, range.high)
+        };
+        let slopes = self.slopes.iter().zip(&at.a).map(slope).collect();
         let largest = at.b.iter().fold(0.0, |largest: f64, b| largest.max(b.abs()));
         let zero = |(p, b): (usize, f64)| match converged && p < self.kinked {
             true if b.abs() <= ZERO * largest => 0.0,
             _ => b,
         };
-        BySums { b: at.b.into_iter().enumerate().map(zero).collect(), sums, converged, slopes }
+        let b = at.b.into_iter().enumerate().map(zero).collect();
+        KinkEnd { b, slopes, iterations, converged }
     }
 }
 
