@@ -129,7 +129,8 @@ impl JointPlan {
         // Below the budget by more than rounding adds from point to point.
         let most = gaussian::mu(total.budget.epsilon, total.budget.delta) * (1.0 - 1e-9);
         let mut mu = coarse(most);
-        // The grid costs a little: aim lower until the accountant agrees, by twice as much each time.
+        // The grid costs a little: aim lower until the accountant agrees, each time by twice as
+        // much.
         let mut less = 1e-9;
         for _ in 0..28 {
             if !(mu > 0.0 && mu.is_finite()) {
@@ -155,7 +156,9 @@ impl JointPlan {
             let mut account = ExactGaussian::default();
             let events = self.events_at(position)?;
             let composed = events.iter().try_for_each(|event| account.compose(event));
-            if composed.is_err() || !(account.epsilon(budget.delta) <= budget.epsilon) {
+            // What is no number keeps nothing.
+            let kept = composed.is_ok() && account.epsilon(budget.delta) <= budget.epsilon;
+            if !kept {
                 return Ok(false);
             }
             // Equal silos are charged alike.
