@@ -206,8 +206,8 @@ impl Session {
         Ok(sum)
     }
 
-    /// Begins the open round anew without those that are gone: fresh noise, fresh masks, and another
-    /// charge.
+    /// Begins the open round anew without those that are gone: fresh noise, fresh masks, and
+    /// another charge.
     pub fn without(&mut self, members: Members, shares: Option<Shares>) {
         self.opened.members = members;
         self.opened.shares = shares;
