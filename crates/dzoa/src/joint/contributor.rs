@@ -178,8 +178,8 @@ impl Contributor {
         Ok(Charged { receipt, entry, charge })
     }
 
-    /// Takes up a part that was charged and sealed before: the same entry, the same words. No row is
-    /// asked and no noise is drawn. The entry is new where the ledger did not have it.
+    /// Takes up a part that was charged and sealed before: the same entry, the same words. No row
+    /// is asked and no noise is drawn. The entry is new where the ledger did not have it.
     pub fn resume(
         &mut self,
         step: &Step,

@@ -3,6 +3,7 @@
 use crate::journal::JournalError;
 use dzoa::Status;
 use dzoa::agent::{CannotLeave, CannotResume, ProtocolError};
+use std::fmt;
 use std::time::Duration;
 use thiserror::Error;
 
@@ -49,6 +50,44 @@ pub enum End {
         /// From which round on.
         round: u64,
     },
+}
+
+impl End {
+    /// One word for files and tables.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Agent(status) => status.word(),
+            Self::NeighbourLost { .. } => "neighbour-lost",
+            Self::NeighbourLeft { .. } => "neighbour-left",
+            Self::RolledBack { .. } => "rolled-back",
+            Self::Disagreed { .. } => "disagreed",
+            Self::LeftBehind { .. } => "left-behind",
+        }
+    }
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Agent(status) => write!(f, "status {status:?}"),
+            Self::NeighbourLost { name, silent, round } => write!(
+                f,
+                "status NeighbourLost: nothing usable from {name} for {:.0} s, in round {round}",
+                silent.as_secs_f64()
+            ),
+            Self::NeighbourLeft { name, reason, round } => {
+                write!(f, "status NeighbourLeft: {name} stopped, in our round {round}: {reason}")
+            }
+            Self::RolledBack { name, what } => write!(
+                f,
+                "status RolledBack: {name} remembers more of this agent than is here: {what}"
+            ),
+            Self::Disagreed { what } => write!(f, "status Disagreed: {what}"),
+            Self::LeftBehind { name, round } => {
+                write!(f, "status LeftBehind: {name} went on without this agent from round {round}")
+            }
+        }
+    }
 }
 
 /// A failure of this machine.

@@ -1,4 +1,4 @@
-//! What whoever drives, shows or reports an agent over a network needs of it, whatever it exchanges.
+//! What whoever drives, shows or reports an agent over a network needs of it, whatever it says.
 
 use super::{End, Node, NodeError, Peer, Refusal, Stats};
 use dzoa::agent::Agent;

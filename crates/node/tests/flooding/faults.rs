@@ -258,3 +258,88 @@ fn a_second_state_directory_in_the_meeting_is_found_before_anything_is_charged()
     assert!(world.ends.iter().flatten().all(|(end, _)| stopped(end)), "{:?}", world.ends);
     assert!((0..3).all(|k| world.charges(k).is_empty()));
 }
+
+/// What incidents led to in all schedules together.
+#[derive(Debug, Default)]
+struct Seen {
+    refused: usize,
+    rolled_back: usize,
+    disagreed: usize,
+    finished: usize,
+}
+
+fn incident(world: &mut World, rng: &mut StdRng, seen: &mut Seen) {
+    let k = rng.random_range(0..5);
+    if world.ends[k].is_some() {
+        return;
+    }
+    kill(world, k, rng);
+    let mut bytes = world.journals[k].0.lock().unwrap().clone();
+    let ends = records(&bytes);
+    match rng.random_range(0..6) {
+        // An old journal.
+        0 | 1 if ends.len() > 2 => {
+            bytes.truncate(ends[rng.random_range(1..ends.len())]);
+            *world.journals[k].0.lock().unwrap() = bytes;
+        }
+        // A second state directory with the same ledger.
+        2 => {
+            world.journals[k] = dzoa_node::journal::Memory::default();
+            world.keys[k] = rng.random();
+        }
+        _ => {}
+    }
+    match world.start(k) {
+        Ok(()) => world.step(k),
+        Err(NodeError::JournalBehind { .. } | NodeError::LedgerBehind { .. }) => {
+            world.nodes[k] = None;
+            seen.refused += 1;
+        }
+        Err(other) => panic!("{other}"),
+    }
+}
+
+#[test]
+fn kills_restores_and_second_states_answer_no_sum_twice_and_charge_every_part() {
+    let mut seen = Seen::default();
+    for seed in 0..300 {
+        let mut rng = StdRng::seed_from_u64(seed);
+        let faults = Faults {
+            loss: 0.1,
+            duplication: 0.1,
+            delay: Duration::from_millis(200),
+            ..Faults::default()
+        };
+        let mut world = masked(faults, seed);
+        world.start_all();
+        (0..5).for_each(|k| world.step(k));
+        for _ in 0..800 {
+            if rng.random_bool(0.01) {
+                incident(&mut world, &mut rng, &mut seen);
+            }
+            match world.event() {
+                Some(k) => world.step(k),
+                None => break,
+            }
+        }
+        for (end, _) in world.ends.iter().flatten() {
+            seen.rolled_back += usize::from(matches!(end, End::RolledBack { .. }));
+            seen.disagreed += usize::from(matches!(end, End::Disagreed { .. }));
+            seen.finished += usize::from(*end == End::Agent(dzoa::Status::Finished));
+        }
+        let parts = world.parts();
+        for (name, k) in names(5).iter().zip(0..) {
+            let own = parts.iter().filter(|((whose, _), _)| whose == name);
+            let (mut sums, mut sent) = (0, 0);
+            for (_, words) in own {
+                assert_eq!(words.len(), 1, "schedule {seed}: {name} answered one sum twice");
+                (sums, sent) = (sums + 1, sent + words.len());
+            }
+            let charges = world.charges(k).len();
+            assert!(sent <= charges, "schedule {seed}: {name} sent {sent} of {sums}, {charges}");
+        }
+    }
+    println!("{seen:?}");
+    assert!(seen.refused > 20 && seen.rolled_back > 20 && seen.finished > 100, "{seen:?}");
+    assert!(seen.disagreed > 5, "{seen:?}");
+}

@@ -1,5 +1,6 @@
 //! A network of agents that take joint sums, in memory.
 
+use dzoa::joint::{Part, Saying};
 use dzoa::plan::{Algorithm, Auto, Data, JointSeat, Keys, Mechanism, Plan, RunSpec};
 use dzoa::prelude::*;
 use dzoa::privacy::{Charge, Colluders, Entry, Header, LEDGER_FORMAT, Ledger, LedgerRecord};
@@ -13,7 +14,7 @@ use dzoa_node::journal::{self, Journal, Memory, Start};
 use dzoa_node::node::{End, NodeError, NodeSettings, OnLoss, Running};
 use dzoa_node::transport::{Faults, SimulatedNetwork, Transport};
 use dzoa_node::wire::{Frame, Received, longest_letter};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
@@ -277,5 +278,22 @@ impl World {
                 assert_eq!(*first, notice, "{case}: two letters for {place:?}");
             }
         }
+    }
+
+    /// All different words that were ever sent, by writer and by the id of the sum.
+    pub fn parts(&self) -> BTreeMap<(String, [u8; 32]), BTreeSet<Vec<u64>>> {
+        let mut sorted = self.graph.names().to_vec();
+        sorted.sort();
+        let mut parts: BTreeMap<_, BTreeSet<Vec<u64>>> = BTreeMap::new();
+        for (_, _, frame) in self.network.record() {
+            let frame = Frame::decode(&frame, usize::MAX).unwrap();
+            let Received::Letter { letter, .. } = frame.body else { continue };
+            let notice = letter.notice();
+            if let Saying::Part(Part::Words(words)) = notice.saying {
+                let key = (sorted[notice.origin].clone(), notice.id.0);
+                parts.entry(key).or_default().insert(words.to_vec());
+            }
+        }
+        parts
     }
 }

@@ -14,18 +14,19 @@ use crate::network_file::NetworkFile;
 use crate::terminal;
 use dzoa::plan::{Data, Plan};
 use dzoa::prelude::*;
-use dzoa::privacy::Entry;
+use dzoa::privacy::{Entry, Ledger};
 use dzoa_node::certs::{CertError, CertFiles, Expiry};
 use dzoa_node::drive::{DriveEnd, drive};
 use dzoa_node::joint::{Credentials, JointNode, JointPlace};
-use dzoa_node::node::{End, Node, NodeError, NodeSettings, Running};
+use dzoa_node::journal::Opened;
+use dzoa_node::node::{End, Node, NodeError, NodeSettings, PersistEntry, Running};
 use dzoa_node::transport::{LinkSettings, Place, RecordedLink, ZenohLink};
 use dzoa_node::wire;
 use dzoa_report::let_group_read;
 use dzoa_report::refused;
 use dzoa_table::{DataSource, Error, Instances, Result, SiteFile, weighed_by_rows};
 use rand::TryRng;
-use results::{Charged, Results};
+use results::{Results, Spent};
 use state::{State, StateOwner, begin};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -60,31 +61,11 @@ pub fn agent(args: &AgentArgs) -> Result<()> {
     }
     let spent = ledger.ledger.clone();
     let (ledger, keep) = shared(ledger);
-    let settings = settings(config, network.digest, &network.places)?;
     if opened.cut > 0 {
         watch.say("the last record of the journal was not finished and is made anew");
     }
     let resumed = opened.records.len();
-    let link = prepared.link(args)?;
-    let mut node: Box<dyn Running> = match plan.seat(k) {
-        None => {
-            let agent = plan.agent(k, spent, streams.clone());
-            let node = Node::new(agent, opened, settings, keep, Duration::ZERO);
-            Box::new(node.map_err(trouble)?)
-        }
-        Some(seat) => {
-            let mut agent = seat.agent(spent, &streams).map_err(refused)?;
-            args.roster.into_iter().for_each(|roster| agent.pin(roster));
-            let place = JointPlace {
-                neighbours: instances.graph.neighbours(k).to_vec(),
-                settings,
-                longest_frame: link.longest_frame,
-                credentials: Credentials::new(&prepared.certs).map_err(of_certs)?,
-            };
-            let node = JointNode::new(agent, opened, place, keep, Duration::ZERO);
-            Box::new(node.map_err(trouble)?)
-        }
-    };
+    let mut node = prepared.node(args, Begun { opened, spent, keep, streams: streams.clone() })?;
     if resumed > 0 {
         watch.say(&format!("goes on in round {}", node.round()));
     }
@@ -95,7 +76,7 @@ pub fn agent(args: &AgentArgs) -> Result<()> {
         ));
     }
 
-    let (outcome, elapsed) = exchange(args, &link, &mut *node, &mut watch)?;
+    let (outcome, elapsed) = exchange(args, &prepared.link(args)?, &mut *node, &mut watch)?;
     let results = Results { args, network, instances, plan, k, streams: &streams };
     match outcome {
         DriveEnd::Asked => Err(Error::run(format!(
@@ -106,11 +87,19 @@ pub fn agent(args: &AgentArgs) -> Result<()> {
         .hint("the same command goes on from there")),
         DriveEnd::Ended(end) => {
             let ledger = ledger.lock().expect("no holder panics").ledger.clone();
-            let charged = Charged { run: streams.run_id(), ledger };
+            let charged = Spent { run: streams.run_id(), ledger };
             results.write(&*node, problem, &charged, &end, elapsed)?;
             verdict(&end)
         }
     }
+}
+
+/// What an agent goes on from.
+struct Begun {
+    opened: Opened,
+    spent: Ledger,
+    keep: PersistEntry,
+    streams: Streams,
 }
 
 /// An agent before anything of it is written.
@@ -153,23 +142,49 @@ impl Prepared {
         Ok(Self { network, k, certs, expiry, fresh, instances, problem, plan })
     }
 
+    /// The agent itself, as far as it had come.
+    fn node(&self, args: &AgentArgs, begun: Begun) -> Result<Box<dyn Running>> {
+        let Begun { opened, spent, keep, streams } = begun;
+        let NetworkFile { config, digest, places, .. } = &self.network;
+        let settings = settings(config, *digest, places)?;
+        let Some(seat) = self.plan.seat(self.k) else {
+            let agent = self.plan.agent(self.k, spent, streams);
+            let node = Node::new(agent, opened, settings, keep, Duration::ZERO);
+            return Ok(Box::new(node.map_err(trouble)?));
+        };
+        let mut agent = seat.agent(spent, &streams).map_err(refused)?;
+        args.roster.into_iter().for_each(|roster| agent.pin(roster));
+        let place = JointPlace {
+            neighbours: self.instances.graph.neighbours(self.k).to_vec(),
+            settings,
+            longest_frame: self.longest_frame()?,
+            credentials: Credentials::new(&self.certs).map_err(of_certs)?,
+        };
+        let node = JointNode::new(agent, opened, place, keep, Duration::ZERO);
+        Ok(Box::new(node.map_err(trouble)?))
+    }
+
+    fn longest_frame(&self) -> Result<usize> {
+        Ok(match self.plan.joint() {
+            None => wire::longest(self.problem.dim()),
+            Some(joint) => {
+                let coordinates = joint.coordinates().map_err(refused)?;
+                wire::longest_letter(self.network.places.len(), coordinates)
+            }
+        })
+    }
+
     /// How it reaches its neighbours.
     fn link(&self, args: &AgentArgs) -> Result<LinkSettings> {
         let NetworkFile { places, routers, .. } = &self.network;
         let neighbours = self.instances.graph.neighbours(self.k);
-        let longest_frame = match self.plan.joint() {
-            None => wire::longest(self.problem.dim()),
-            Some(joint) => {
-                wire::longest_letter(places.len(), joint.coordinates().map_err(refused)?)
-            }
-        };
         Ok(LinkSettings {
             own: places[self.k].clone(),
             listen: args.listen.clone(),
             neighbours: neighbours.iter().map(|&l| places[l].clone()).collect(),
             routers: routers.clone(),
             certs: self.certs.clone(),
-            longest_frame,
+            longest_frame: self.longest_frame()?,
         })
     }
 }
@@ -247,7 +262,7 @@ fn instances(args: &AgentArgs, network: &NetworkFile) -> Result<Instances> {
 type SharedLedger = Arc<Mutex<LedgerFile>>;
 
 /// The ledger, and what makes an entry of it durable.
-fn shared(ledger: LedgerFile) -> (SharedLedger, dzoa_node::node::PersistEntry) {
+fn shared(ledger: LedgerFile) -> (SharedLedger, PersistEntry) {
     let ledger = Arc::new(Mutex::new(ledger));
     let kept = ledger.clone();
     let keep = move |entry: &Entry| {
@@ -317,32 +332,26 @@ fn trouble(error: NodeError) -> Error {
 
 /// Whether the agent's part counts as done.
 fn verdict(end: &End) -> Result<()> {
-    let again = "the same command goes on from there once the neighbour is back";
-    match end {
-        End::Agent(Status::Finished) => Ok(()),
-        End::Agent(status) => Err(Error::run(format!("status {status:?}"))
-            .hint("the neighbours were told; what was released stays released")),
-        End::NeighbourLost { name, silent, round } => Err(Error::run(format!(
-            "status NeighbourLost: nothing usable from {name} for {:.0} s, in round {round}",
-            silent.as_secs_f64()
-        ))
-        .hint(format!("{again}; or set network.on_loss = \"continue\""))),
-        End::NeighbourLeft { name, reason, round } => Err(Error::run(format!(
-            "status NeighbourLeft: {name} stopped, in our round {round}: {reason}"
-        ))
-        .hint(again)),
-        End::RolledBack { name, what } => Err(Error::run(format!(
-            "status RolledBack: {name} remembers more of this agent than is here: {what}"
-        ))
-        .hint(
+    let hint = match end {
+        End::Agent(Status::Finished) => return Ok(()),
+        End::Agent(_) => "the neighbours were told; what was released stays released",
+        End::NeighbourLost { .. } => {
+            "the same command goes on from there once the neighbour is back; or set \
+             network.on_loss = \"continue\", where the algorithm can"
+        }
+        End::NeighbourLeft { .. } => {
+            "the same command goes on from there once the neighbour is back"
+        }
+        End::RolledBack { .. } => {
             "restore the newest state directory and ledger; without a newer state begin a new run \
-             in a new directory, with a ledger that holds every charge",
-        )),
-        End::Disagreed { what } => Err(Error::run(format!("status Disagreed: {what}"))
-            .hint("compare network files, versions and rosters by telephone before a new run")),
-        End::LeftBehind { name, round } => Err(Error::run(format!(
-            "status LeftBehind: {name} went on without this agent from round {round}"
-        ))
-        .hint("the others' result stands without this agent's rows from that round on")),
-    }
+             in a new directory, with a ledger that holds every charge"
+        }
+        End::Disagreed { .. } => {
+            "compare network files, versions and rosters by telephone before a new run"
+        }
+        End::LeftBehind { .. } => {
+            "the others' result stands without this agent's rows from that round on"
+        }
+    };
+    Err(Error::run(end.to_string()).hint(hint))
 }

@@ -33,7 +33,7 @@ pub struct Results<'a> {
 }
 
 /// What was charged to the rows.
-pub struct Charged {
+pub struct Spent {
     /// This run.
     pub run: RunId,
     /// With the charges of earlier runs.
@@ -46,7 +46,7 @@ impl Results<'_> {
         &self,
         node: &dyn Running,
         problem: &Problem,
-        charged: &Charged,
+        charged: &Spent,
         end: &End,
         elapsed: Duration,
     ) -> Result<()> {
@@ -78,19 +78,14 @@ impl Results<'_> {
     fn summary(
         &self,
         node: &dyn Running,
-        charged: &Charged,
+        charged: &Spent,
         end: &End,
         elapsed: Duration,
     ) -> Result<Summary> {
         let Self { network, instances, k, .. } = *self;
         let NetworkFile { config, rows, .. } = network;
         let (gained, graph) = (node.gained(), &instances.graph);
-        // That of the last round: without those that were left behind, the largest sensitivity.
-        let neighbourhood = gained.neighbours + usize::from(config.network.self_loop);
-        let plan = &match node.summing().filter(|agent| !agent.rows().is_empty()) {
-            Some(agent) => self.plan.after_meeting(k, agent).map_err(refused)?,
-            None => self.plan.for_neighbourhood(k, neighbourhood).map_err(refused)?,
-        };
+        let plan = &self.last_plan(node)?;
         let finished = *end == End::Agent(Status::Finished);
         let measured = |agent| plan.measured_noise(k, agent, self.streams);
         let noise = node.exchanging().filter(|_| finished).and_then(measured);
@@ -112,15 +107,7 @@ impl Results<'_> {
         Ok(Summary {
             sharing: NOT_TO_BE_SHARED.into(),
             name: config.name.clone(),
-            status: match end {
-                End::Agent(status) => status.word(),
-                End::NeighbourLost { .. } => "neighbour-lost",
-                End::NeighbourLeft { .. } => "neighbour-left",
-                End::LeftBehind { .. } => "left-behind",
-                End::Disagreed { .. } => "disagreed",
-                End::RolledBack { .. } => "rolled-back",
-            }
-            .into(),
+            status: end.word().into(),
             algorithm: config.spec.algorithm.name().into(),
             mechanism: config.spec.mechanism.name().into(),
             loss: plan.data().loss().into(),
@@ -147,6 +134,18 @@ impl Results<'_> {
             // What needs everybody's rows stays empty.
             ..Summary::default()
         })
+    }
+
+    /// The plan of the last round: without neighbours that were left behind, the largest
+    /// sensitivity; with what the agents that take joint sums told each other.
+    fn last_plan(&self, node: &dyn Running) -> Result<Plan> {
+        let neighbours = node.gained().neighbours;
+        let neighbourhood = neighbours + usize::from(self.network.config.network.self_loop);
+        let plan = match node.summing().filter(|agent| !agent.rows().is_empty()) {
+            Some(agent) => self.plan.after_meeting(self.k, agent),
+            None => self.plan.for_neighbourhood(self.k, neighbourhood),
+        };
+        plan.map_err(refused)
     }
 
     /// trace.csv from the journal: what was exchanged, over all restarts, and functions of it.

@@ -112,14 +112,7 @@ impl Watch {
                 self.warn(&format!("goes on without {name} from round {round}"));
             }
         }
-        if let Some((agent, rounds)) =
-            node.summing().and_then(|agent| Some((agent, agent.rounds()?)))
-            && !self.met
-        {
-            (self.rounds, self.met) = (rounds, true);
-            let roster = agent.roster().map(|roster| roster.digest()).unwrap_or_default();
-            self.say(&format!("all have met, and the roster is {roster}"));
-        }
+        self.meet(node);
         let done = node.rounds_done();
         if let Some(progress) = &self.progress {
             (self.ticked..done).for_each(|_| progress.tick());
@@ -175,6 +168,15 @@ impl Watch {
                 format!("{pace:.1} ms a round{}", spent.unwrap_or_default())
             };
             self.tell(line, done, now);
+        }
+    }
+
+    /// Says which roster there is, once all have met.
+    fn meet(&mut self, node: &dyn Running) {
+        let Some(agent) = node.summing().filter(|_| !self.met) else { return };
+        if let (Some(roster), Some(rounds)) = (agent.roster(), agent.rounds()) {
+            (self.rounds, self.met) = (rounds, true);
+            self.say(&format!("all have met, and the roster is {}", roster.digest()));
         }
     }
 
