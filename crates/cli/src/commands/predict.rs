@@ -2,7 +2,7 @@
 
 use crate::args::ModelArgs;
 use crate::terminal;
-use dzoa::problem::data::Samples;
+use dzoa::problem::Samples;
 use dzoa::problem::loss::{LOSSES, Loss};
 use dzoa::registry::Registry;
 use dzoa::run::evaluate::{Fit, Prediction};

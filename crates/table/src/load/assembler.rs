@@ -4,7 +4,7 @@ use super::layout::Layout;
 use super::{Cell, Counts, Loaded, Request, Spot, Task};
 use crate::error::{Error, Result, shown};
 use crate::schema::{Coding, Fault, TargetColumn};
-use dzoa::problem::data::{Rows, Samples};
+use dzoa::problem::{Rows, Samples};
 
 /// Turns records into encoded rows.
 #[derive(Debug)]

@@ -13,7 +13,7 @@ pub mod text;
 use crate::error::{Error, Result, shown};
 use crate::schema::Schema;
 use assembler::Assembler;
-use dzoa::problem::data::Samples;
+use dzoa::problem::Samples;
 use dzoa::problem::loss::Targets;
 use std::fmt;
 use std::fs::File;
