@@ -8,8 +8,8 @@
 use crate::clock::Timing;
 use dzoa::kernels::normals::Normals;
 use dzoa::primal::ZerothOrder;
-use dzoa::problem::data::Samples;
-use dzoa::problem::least_squares::LeastSquares;
+use dzoa::problem::LeastSquares;
+use dzoa::problem::Samples;
 use dzoa::problem::loss::{Batch, Loss};
 use dzoa::problem::{Directions, LineTable, Objective, Sharing, TILE};
 use dzoa::streams::{Purpose, Streams};

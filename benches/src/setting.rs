@@ -8,7 +8,7 @@ use dzoa::prelude::*;
 use dzoa::primal::{Workspace, ZerothOrder};
 use dzoa::privacy::Event;
 use dzoa::problem::Directions;
-use dzoa::problem::synthetic::Synthetic;
+use dzoa::problem::Synthetic;
 use dzoa::run::Releases;
 use dzoa::streams::Purpose;
 use std::sync::Arc;

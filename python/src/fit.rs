@@ -8,8 +8,8 @@ use dzoa::newton::NewtonLimits;
 use dzoa::plan::{Algorithm, Data, Plan, Refused, RunSpec};
 use dzoa::prelude::*;
 use dzoa::privacy::{Budget, Statement};
+use dzoa::problem::Partition;
 use dzoa::problem::loss::LOSSES;
-use dzoa::problem::partition::Partition;
 use dzoa::reference::by_sums;
 use dzoa::registry::Registry;
 use dzoa::run::evaluate::mean;
@@ -284,5 +284,5 @@ pub fn partition(
 /// `schema.row_norm = "auto"`.
 #[pyfunction]
 pub fn typical_row_norm(columns: usize, intercept: bool) -> f64 {
-    dzoa::problem::data::typical_row_norm(columns, 0, intercept)
+    dzoa::problem::typical_row_norm(columns, 0, intercept)
 }

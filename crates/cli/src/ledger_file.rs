@@ -8,7 +8,7 @@ use dzoa::privacy::{
     Begin, Budget, Digest, Entry, Event, Header, LEDGER_FORMAT, Ledger, LedgerRecord, OldEntry,
     OldHeader, RunId, migrate,
 };
-use dzoa::problem::data::Samples;
+use dzoa::problem::Samples;
 use dzoa_report::{create_private, replace_private, sync_parent};
 use dzoa_table::{Error, Result, shown};
 use rand::TryRng;

@@ -11,7 +11,6 @@ mod network_file;
 mod objectives;
 mod outcome;
 mod progress;
-mod recording;
 mod summarise;
 mod terminal;
 mod trial;

@@ -6,7 +6,7 @@ mod common;
 
 use agents::Agent;
 use common::{dzoa, json};
-use dzoa::joint::{Notice, Part, Saying};
+use dzoa::joint::{Notice, Saying, SumPart};
 use dzoa_node::wire::{Frame, Received};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -169,9 +169,9 @@ fn only_one_vector_per_round(path: &Path, k: usize) -> BTreeSet<u64> {
             }
             Received::Letter { letter, .. } => match letter.notice() {
                 // Stages 0 and 1 are the meeting. What others said is passed on, and is the same.
-                Notice { origin, stage, saying: Saying::Part(Part::Words(words)), .. } => {
-                    (origin, stage - 1, words.to_vec())
-                }
+                Notice {
+                    origin, stage, saying: Saying::SumPart(SumPart::Words(words)), ..
+                } => (origin, stage - 1, words.to_vec()),
                 _ => continue,
             },
             _ => continue,

@@ -4,7 +4,7 @@
 use dzoa::agent::{Average, Input, LARGEST_NORM, Output, ProtocolError};
 use dzoa::prelude::*;
 use dzoa::privacy::{Budget, Event, Header, LEDGER_FORMAT, Ledger, RunId};
-use dzoa::problem::synthetic::Synthetic;
+use dzoa::problem::Synthetic;
 use dzoa::run::{Releases, agents};
 use dzoa::streams::Purpose;
 use proptest::prelude::*;

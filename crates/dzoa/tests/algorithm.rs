@@ -6,7 +6,7 @@ use dzoa::network::Topology;
 use dzoa::prelude::*;
 use dzoa::primal::{RoundContext, Workspace};
 use dzoa::privacy::{Event, Ledger, Release};
-use dzoa::problem::synthetic::Synthetic;
+use dzoa::problem::Synthetic;
 use dzoa::run::Releases;
 use dzoa::streams::Purpose;
 use std::sync::Arc;

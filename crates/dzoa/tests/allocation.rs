@@ -6,7 +6,7 @@ use dzoa::admm::{Admm, LocalState};
 use dzoa::prelude::*;
 use dzoa::primal::{Workspace, ZerothOrder};
 use dzoa::problem::Directions;
-use dzoa::problem::synthetic::Synthetic;
+use dzoa::problem::Synthetic;
 use dzoa::streams::Purpose;
 use std::sync::Arc;
 

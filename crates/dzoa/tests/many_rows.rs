@@ -5,7 +5,7 @@ use dzoa::plan::{Algorithm, Auto, Data, Keys, Mechanism, OutputQuery, Plan, RunS
 use dzoa::prelude::*;
 use dzoa::primal::Lagrangian;
 use dzoa::privacy::calibrate::Schedule;
-use dzoa::problem::synthetic::Synthetic;
+use dzoa::problem::Synthetic;
 use dzoa::streams::Purpose;
 use std::sync::Arc;
 

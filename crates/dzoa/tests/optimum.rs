@@ -3,8 +3,8 @@
 mod common;
 
 use dzoa::prelude::*;
+use dzoa::problem::Synthetic;
 use dzoa::problem::loss::Targets;
-use dzoa::problem::synthetic::Synthetic;
 use dzoa::reference::{independent_optimum, optimum};
 use dzoa::streams::Purpose;
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 use dzoa::baselines::names;
 use dzoa::plan::{Algorithm, Auto, Data, Keys, Mechanism, Plan, Refused, RunSpec};
 use dzoa::prelude::*;
-use dzoa::problem::synthetic::Synthetic;
+use dzoa::problem::Synthetic;
 use dzoa::run::Simulation;
 use dzoa::streams::Purpose;
 use dzoa::tuning::Setting;

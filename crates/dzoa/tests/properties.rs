@@ -255,12 +255,8 @@ proptest! {
 
 /// A small problem for every loss and regulariser.
 fn problem(loss: Arc<dyn Loss>, regularizer: Regularizer, seed: u64, intercept: bool) -> Problem {
-    let data = dzoa::problem::synthetic::Synthetic {
-        agents: 4,
-        samples: 12,
-        features: P,
-        ..Default::default()
-    };
+    let data =
+        dzoa::problem::Synthetic { agents: 4, samples: 12, features: P, ..Default::default() };
     let mut rng = Streams::from_seed(seed).rng(Purpose::Data, "", 0);
     let agents = data.draw(loss.targets(), &mut rng);
     let agents = agents

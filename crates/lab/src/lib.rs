@@ -12,6 +12,7 @@
 mod audit;
 mod compare;
 mod figures;
+mod recording;
 pub mod tuner;
 mod watcher;
 mod workers;
@@ -19,4 +20,5 @@ mod workers;
 pub use audit::{AuditReport, AuditSpec, Audited, audit};
 pub use compare::{CompareSpec, Compared, Contender, compare};
 pub use figures::{FIGURES, PaperProblem, ReproduceSpec, Shard, merge, reproduce};
+pub use recording::{Recorded, Recording};
 pub use watcher::{Interrupt, Unwatched, Watcher};

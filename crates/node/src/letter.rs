@@ -5,7 +5,7 @@
 //! its way, pass it off as another agent's, or use it in another run.
 
 use crate::signing::{NotSigned, Signature, Signer, Verifier};
-use dzoa::joint::{Notice, Part, Saying};
+use dzoa::joint::{Notice, Saying, SumPart};
 use dzoa::privacy::joint::Words;
 use dzoa::privacy::packed::Packed;
 use serde::{Deserialize, Serialize};
@@ -68,8 +68,8 @@ impl Letter {
             content: match &notice.saying {
                 Saying::Hello { key, rows } => Content::Hello { key: *key, rows: *rows },
                 Saying::Ready { roster } => Content::Ready { roster: roster.0 },
-                Saying::Part(Part::Words(words)) => Content::Words(words.clone()),
-                Saying::Part(Part::Plain(values)) => Content::Plain(Packed(values.clone())),
+                Saying::SumPart(SumPart::Words(words)) => Content::Words(words.clone()),
+                Saying::SumPart(SumPart::Plain(values)) => Content::Plain(Packed(values.clone())),
             },
             certificate: signer.certificate().to_vec(),
             signature: Vec::new(),
@@ -124,8 +124,8 @@ impl Letter {
         let saying = match &self.content {
             Content::Hello { key, rows } => Saying::Hello { key: *key, rows: *rows },
             Content::Ready { roster } => Saying::Ready { roster: (*roster).into() },
-            Content::Words(words) => Saying::Part(Part::Words(words.clone())),
-            Content::Plain(values) => Saying::Part(Part::Plain(values.0.clone())),
+            Content::Words(words) => Saying::SumPart(SumPart::Words(words.clone())),
+            Content::Plain(values) => Saying::SumPart(SumPart::Plain(values.0.clone())),
         };
         let Self { origin, stage, attempt, id, .. } = *self;
         Notice { origin, stage, attempt, id: id.into(), saying }

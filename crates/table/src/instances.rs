@@ -9,7 +9,7 @@ use crate::shape::Shape;
 use crate::source::{DataSource, Split};
 use dzoa::network::Graph;
 use dzoa::prelude::*;
-use dzoa::problem::synthetic::Synthetic;
+use dzoa::problem::Synthetic;
 use dzoa::streams::Purpose;
 use std::path::Path;
 use std::sync::Arc;

@@ -3,8 +3,8 @@
 use crate::error::Result;
 use crate::reader::{Section, TomlNode, Value, only_with};
 use crate::reading::SiteFile;
-use dzoa::problem::partition::Partition;
-use dzoa::problem::synthetic::Synthetic;
+use dzoa::problem::Partition;
+use dzoa::problem::Synthetic;
 use std::path::PathBuf;
 
 /// `[data]`

@@ -3,7 +3,7 @@
 //! They know their own keys, so they take their masks off everybody's part, and what is left of
 //! the honest ones is their sum. Rows and noise of their own they know anyway.
 
-use super::algorithm::{Part, Step};
+use super::algorithm::{Step, SumPart};
 use super::answers::Answers;
 use super::ask::Ask;
 use super::contributor::Secrets;
@@ -29,11 +29,11 @@ impl Adversary {
 
     /// The sum over the honest agents, with their noise and nothing else; `None` for a sum without
     /// protection, or where masks are missing.
-    pub fn view(&mut self, step: &Step, parts: &[Part]) -> Option<Vec<f64>> {
+    pub fn view(&mut self, step: &Step, parts: &[SumPart]) -> Option<Vec<f64>> {
         let (context, grid) = (step.context()?, step.grid()?);
         let mut sum = vec![0u64; context.query().coordinates()];
         for &position in &self.honest {
-            let Part::Words(words) = parts.get(position)? else { return None };
+            let SumPart::Words(words) = parts.get(position)? else { return None };
             let mut words = words.to_vec();
             for masks in &mut self.masks {
                 masks.lift(context, position, &mut words).ok()?;

@@ -6,13 +6,13 @@
 //! ```text
 //! stage 0      Hello: my mask key, and how many rows I have  ->  roster, and then the plan
 //! stage 1      Ready: this is the roster, and this is what I am going to do
-//! stage m + 1  Part:  my part of sum m, charged and hidden   ->  the sum, and the next point
+//! stage m + 1  SumPart:  my part of sum m, charged and hidden   ->  the sum, and the next point
 //! ```
 //!
 //! So nobody is charged before everybody has the same roster and the same plan. A driver makes an
 //! agent's own words durable before it sends them.
 
-use super::algorithm::{Part, Session, Step};
+use super::algorithm::{Session, Step, SumPart};
 use super::contributor::{Charged, Contribution, Contributor, PastPart, Resumed};
 use crate::agent::CannotResume;
 use crate::status::Status;
@@ -85,7 +85,7 @@ pub enum Saying {
         roster: Digest,
     },
     /// My part of a sum.
-    Part(Part),
+    SumPart(SumPart),
 }
 
 /// A notice that is not taken.
@@ -322,7 +322,7 @@ impl JointAgent {
 
     /// Says its own part. Returns what everybody is told.
     pub fn say(&mut self, contribution: &Contribution) -> Notice {
-        let notice = self.notice(Saying::Part(contribution.part()));
+        let notice = self.notice(Saying::SumPart(contribution.part()));
         self.heard[self.position] = Some(notice.clone());
         notice
     }
@@ -360,10 +360,10 @@ impl JointAgent {
                     return Err(BadNotice::Roster { name, theirs: *theirs, ours });
                 }
             }
-            (Saying::Part(part), _) => {
+            (Saying::SumPart(part), _) => {
                 let Some(step) = &self.step else { return Err(out_of_place()) };
                 let expected = step.ask.question.coordinates(step.ask.point.len());
-                let kind = matches!(part, Part::Words(_)) == step.ask.hidden.is_some();
+                let kind = matches!(part, SumPart::Words(_)) == step.ask.hidden.is_some();
                 if part.len() != expected || !kind {
                     return Err(out_of_place());
                 }
@@ -433,10 +433,10 @@ impl JointAgent {
     fn absorb(&mut self, said: &[Notice]) -> Result<(), Status> {
         let (joined, step) = self.at_sum()?;
         let part = |notice: &Notice| match &notice.saying {
-            Saying::Part(part) => Some(part.clone()),
+            Saying::SumPart(part) => Some(part.clone()),
             Saying::Hello { .. } | Saying::Ready { .. } => None,
         };
-        let parts: Vec<Part> = said.iter().filter_map(part).collect();
+        let parts: Vec<SumPart> = said.iter().filter_map(part).collect();
         let round = step.round;
         joined
             .session

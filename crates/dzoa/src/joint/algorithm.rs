@@ -8,7 +8,7 @@
 //! session.absorb      the sum of all parts: the same next point everywhere
 //! ```
 
-use super::Method;
+use super::SumMethod;
 use super::ask::Ask;
 use dzoa_privacy::joint::{
     Context, Members, NoContext, NoGrid, NoRegion, NoSum, Opening, Shares, Sum, Transcript, Turn,
@@ -21,15 +21,15 @@ use thiserror::Error;
 
 /// The public state of a run: equal at all agents.
 pub struct Session {
-    method: Box<dyn Method>,
-    opened: Opened,
+    method: Box<dyn SumMethod>,
+    opened: SessionOpening,
     chain: Chain,
     attempt: u64,
 }
 
 /// What all agents agree on before the first sum.
 #[derive(Clone, Debug)]
-pub struct Opened {
+pub struct SessionOpening {
     /// A digest of everything that was decided: problem, network and plan.
     pub network: Digest,
     /// The program's name and version.
@@ -66,7 +66,7 @@ pub struct Step {
 
 /// One agent's part of a sum, as everybody sees it.
 #[derive(Clone, Debug)]
-pub enum Part {
+pub enum SumPart {
     /// With noise, and with masks where the plan has them.
     Words(Words),
     /// As it is.
@@ -107,8 +107,8 @@ pub enum NoRound {
 }
 
 impl Chain {
-    fn new(opened: &Opened) -> Self {
-        let Opened { network, program, roster, rows, shares, .. } = opened;
+    fn new(opened: &SessionOpening) -> Self {
+        let SessionOpening { network, program, roster, rows, shares, .. } = opened;
         let colluders = shares.as_ref().map_or(Colluders::All, Shares::colluders);
         let (network, roster) = (*network, *roster);
         let transcript = Transcript::new(&Opening { network, program, roster, rows, colluders });
@@ -121,7 +121,7 @@ impl Chain {
 
 impl Session {
     /// A run before its first sum.
-    pub fn new(method: Box<dyn Method>, opened: Opened) -> Self {
+    pub fn new(method: Box<dyn SumMethod>, opened: SessionOpening) -> Self {
         Self { method, chain: Chain::new(&opened), opened, attempt: 0 }
     }
 
@@ -165,7 +165,7 @@ impl Session {
     }
 
     /// Goes on with one part of every member, in the order of the members. Returns the sum.
-    pub fn absorb(&mut self, step: &Step, parts: &[Part]) -> Result<Vec<f64>, NoRound> {
+    pub fn absorb(&mut self, step: &Step, parts: &[SumPart]) -> Result<Vec<f64>, NoRound> {
         let sum = match &step.context {
             Some(context) => {
                 let sum = Sum::of(context, words(parts, context.query().coordinates())?)?;
@@ -186,7 +186,7 @@ impl Session {
     }
 
     /// In the order of the members, so that everybody finds the same bits.
-    fn plain_sum(&self, step: &Step, parts: &[Part]) -> Result<Vec<f64>, NoRound> {
+    fn plain_sum(&self, step: &Step, parts: &[SumPart]) -> Result<Vec<f64>, NoRound> {
         let (members, got) = (self.opened.members.len(), parts.len());
         if members != got {
             return Err(NoSum::Missing { got, members }.into());
@@ -195,7 +195,7 @@ impl Session {
         let mut sum = vec![0.0; expected];
         for (agent, part) in parts.iter().enumerate() {
             let values = match part {
-                Part::Plain(values) if values.len() == expected => values,
+                SumPart::Plain(values) if values.len() == expected => values,
                 _ => return Err(NoRound::Length { agent, got: part.len(), expected }),
             };
             if !values.iter().all(|value| value.is_finite()) {
@@ -249,13 +249,13 @@ impl Session {
 }
 
 /// The words of all parts, each of the right length.
-fn words(parts: &[Part], expected: usize) -> Result<Vec<&Words>, NoRound> {
-    let check = |(agent, part): (usize, &'_ Part)| match part {
-        Part::Words(_) if part.len() == expected => Ok(()),
+fn words(parts: &[SumPart], expected: usize) -> Result<Vec<&Words>, NoRound> {
+    let check = |(agent, part): (usize, &'_ SumPart)| match part {
+        SumPart::Words(_) if part.len() == expected => Ok(()),
         _ => Err(NoRound::Length { agent, got: part.len(), expected }),
     };
     parts.iter().enumerate().try_for_each(check)?;
-    Ok(parts.iter().filter_map(Part::words).collect())
+    Ok(parts.iter().filter_map(SumPart::words).collect())
 }
 
 impl Step {
@@ -276,7 +276,7 @@ impl Step {
 }
 
 /// Bit by bit: what is not a number equals itself.
-impl PartialEq for Part {
+impl PartialEq for SumPart {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Words(one), Self::Words(other)) => one == other,
@@ -286,7 +286,7 @@ impl PartialEq for Part {
     }
 }
 
-impl Part {
+impl SumPart {
     fn words(&self) -> Option<&Words> {
         match self {
             Self::Words(words) => Some(words),

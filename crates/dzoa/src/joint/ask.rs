@@ -1,6 +1,6 @@
 //! What is asked of every row in one round.
 
-use super::frame::Frame;
+use super::frame::DirectionFrame;
 use dzoa_privacy::joint::Region;
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub enum Question {
     /// Its second derivatives: the upper triangle, so scaled that lengths are those of the matrix.
     Hessian,
     /// Difference quotients along common directions: J numbers, from function values alone.
-    Values(Arc<Frame>),
+    Values(Arc<DirectionFrame>),
 }
 
 /// What protects a sum.

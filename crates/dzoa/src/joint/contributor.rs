@@ -1,6 +1,6 @@
 //! One agent: its rows, its ledger, its secrets.
 
-use super::algorithm::{Part, Step};
+use super::algorithm::{Step, SumPart};
 use super::answers::Answers;
 use crate::agent::CannotResume;
 use crate::kernels::program;
@@ -82,10 +82,10 @@ pub enum Contribution {
 
 impl Contribution {
     /// As everybody sees it.
-    pub fn part(&self) -> Part {
+    pub fn part(&self) -> SumPart {
         match self {
-            Self::Hidden(masked) => Part::Words(masked.words().clone()),
-            Self::Plain(release) => Part::Plain(release.values().clone()),
+            Self::Hidden(masked) => SumPart::Words(masked.words().clone()),
+            Self::Plain(release) => SumPart::Plain(release.values().clone()),
         }
     }
 
@@ -109,10 +109,10 @@ pub enum SealedPart {
 
 impl SealedPart {
     /// As everybody saw it.
-    pub fn part(&self) -> Part {
+    pub fn part(&self) -> SumPart {
         match self {
-            Self::Hidden(sealed) => Part::Words(sealed.words().clone()),
-            Self::Plain(sealed) => Part::Plain(sealed.values().into()),
+            Self::Hidden(sealed) => SumPart::Words(sealed.words().clone()),
+            Self::Plain(sealed) => SumPart::Plain(sealed.values().into()),
         }
     }
 }

@@ -12,9 +12,9 @@
 //! so that what is zero is exactly zero.
 
 use super::averaged::Averaged;
-use super::frame::Frame;
+use super::frame::DirectionFrame;
 use super::slopes::Slopes;
-use super::{Ask, Hidden, Method, Question};
+use super::{Ask, Hidden, Question, SumMethod};
 use crate::problem::regularizer::Penalty;
 use dzoa_privacy::joint::{NoRegion, Region};
 use std::sync::Arc;
@@ -57,7 +57,7 @@ pub(super) struct Shield {
 
 /// A descent between two sums.
 #[derive(Clone, Debug)]
-pub struct Descent {
+pub struct SumDescent {
     settings: DescentSettings,
     penalty: Penalty,
     shield: Option<Shield>,
@@ -70,7 +70,7 @@ pub struct Descent {
     late: Averaged,
 }
 
-impl Descent {
+impl SumDescent {
     /// Without protection, from zero.
     pub fn plain(settings: DescentSettings, penalty: Penalty, columns: usize) -> Self {
         let (now, before) = (vec![0.0; columns], vec![0.0; columns]);
@@ -98,8 +98,8 @@ impl Descent {
             Probing::Gradients => Question::Gradient,
             Probing::Values { directions, half } => {
                 Question::Values(Arc::new(match directions >= columns {
-                    true => Frame::axes(columns, half),
-                    false => Frame::random(columns, directions, half, seed(round)),
+                    true => DirectionFrame::axes(columns, half),
+                    false => DirectionFrame::random(columns, directions, half, seed(round)),
                 }))
             }
         }
@@ -123,7 +123,7 @@ fn seed(round: u64) -> [u8; 32] {
     blake3::derive_key("dzoa 2026 joint directions", &round.to_le_bytes())
 }
 
-impl Method for Descent {
+impl SumMethod for SumDescent {
     fn rounds(&self) -> u64 {
         self.settings.rounds
     }

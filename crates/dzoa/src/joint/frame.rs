@@ -11,13 +11,13 @@ const LEFT: f64 = 1e-3;
 
 /// Orthonormal directions, and how far values along them lie apart. Public.
 #[derive(Clone, Debug)]
-pub struct Frame {
+pub struct DirectionFrame {
     directions: Directions,
     columns: usize,
     half: f64,
 }
 
-impl Frame {
+impl DirectionFrame {
     /// The axes: where as many values are asked for as there are columns, any frame gives the same
     /// estimate, and this one costs nothing.
     pub fn axes(columns: usize, half: f64) -> Self {
@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn directions_are_orthonormal_and_a_full_frame_gives_the_vector_back() {
         for (columns, count) in [(1, 1), (2, 2), (7, 3), (7, 7), (40, 12)] {
-            let frame = Frame::random(columns, count, 0.1, [3; 32]);
+            let frame = DirectionFrame::random(columns, count, 0.1, [3; 32]);
             assert_eq!(frame.count(), count);
             for j in 0..count {
                 let unit: Vec<f64> = (0..count).map(|i| f64::from(u8::from(i == j))).collect();
@@ -132,7 +132,7 @@ mod tests {
             }
         }
         let w = [0.5, -2.0, 3.0];
-        for frame in [Frame::random(3, 3, 0.1, [1; 32]), Frame::axes(3, 0.1)] {
+        for frame in [DirectionFrame::random(3, 3, 0.1, [1; 32]), DirectionFrame::axes(3, 0.1)] {
             let back = frame.lift(&frame.along(&w));
             assert!(back.iter().zip(w).all(|(a, b)| (a - b).abs() < 1e-12), "{back:?}");
         }
@@ -147,7 +147,7 @@ mod tests {
         for i in 0..FRAMES {
             let mut seed = [0; 32];
             seed[..2].copy_from_slice(&i.to_le_bytes());
-            let frame = Frame::random(4, 2, 0.1, seed);
+            let frame = DirectionFrame::random(4, 2, 0.1, seed);
             let estimate = frame.lift(&frame.along(&w));
             mean.iter_mut().zip(estimate).for_each(|(mean, e)| *mean += e / f64::from(FRAMES));
         }

@@ -3,7 +3,7 @@
 //! In a round everybody is asked the same question at the same public point ([`Ask`]). Every agent
 //! adds up what its own rows answer, hides its part, and floods it over the network. Everybody adds
 //! up all parts and holds the same public sum, from which the same next point follows. So the state
-//! between two rounds is public by its type: a [`Method`] sees sums only.
+//! between two rounds is public by its type: a [`SumMethod`] sees sums only.
 //!
 //! [`Session`] is that public state with its transcript, [`Contributor`] is one agent with its
 //! rows, ledger and keys. A simulation has one session and all contributors; an agent over a
@@ -27,21 +27,21 @@ mod slopes;
 
 pub use adversary::{Adversary, noiseless};
 pub use agent::{BadNotice, Joined, JointAgent, JointSetup, Notice, Open, Saying, Unplanned};
-pub use algorithm::{NoRound, Opened, Part, Session, Step};
+pub use algorithm::{NoRound, Session, SessionOpening, Step, SumPart};
 pub use answers::Answers;
 pub use ask::{Ask, Hidden, Question};
 pub use contributor::{
     Charged, Contribution, Contributor, ContributorSetup, PastPart, Resumed, SealedPart, Secrets,
 };
-pub use descent::{Descent, DescentSettings, Probing};
-pub use frame::Frame;
+pub use descent::{DescentSettings, Probing, SumDescent};
+pub use frame::DirectionFrame;
 pub use newton::{Newton, NewtonSettings};
 pub use slopes::Slopes;
 
 use dzoa_privacy::joint::NoRegion;
 
 /// An algorithm between two sums. A function of public numbers and of the sums so far.
-pub trait Method: Send + Sync {
+pub trait SumMethod: Send + Sync {
     /// Sums that it takes in all.
     fn rounds(&self) -> u64;
 

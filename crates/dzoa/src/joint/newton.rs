@@ -15,7 +15,7 @@ use super::averaged::Averaged;
 use super::descent::Shield;
 use super::quadratic::{confined, minimise, times};
 use super::slopes::Slopes;
-use super::{Ask, Hidden, Method, Question};
+use super::{Ask, Hidden, Question, SumMethod};
 use crate::problem::regularizer::Penalty;
 use dzoa_privacy::joint::{NoRegion, Region};
 use std::f64::consts::SQRT_2;
@@ -151,7 +151,7 @@ impl Newton {
     }
 }
 
-impl Method for Newton {
+impl SumMethod for Newton {
     fn rounds(&self) -> u64 {
         self.settings.warm_up + 2 + self.settings.steps
     }

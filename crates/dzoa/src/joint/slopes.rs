@@ -1,6 +1,6 @@
 //! How far two rows' answers can lie apart.
 
-use super::frame::Frame;
+use super::frame::DirectionFrame;
 use crate::guarantee::NoGuarantee;
 use crate::problem::PublicProblem;
 use crate::problem::loss::Loss;
@@ -72,7 +72,7 @@ impl Slopes {
     /// `h/2` times the largest curvature along it, which is at most c3 times the square of the
     /// row's part along it: over orthonormal directions, `c3 h/2` times the row's length squared
     /// in all. For the logistic loss c3 is one quarter.
-    pub fn quotients(&self, w: &[f64], frame: &Frame) -> Result<Region, NoRegion> {
+    pub fn quotients(&self, w: &[f64], frame: &DirectionFrame) -> Result<Region, NoRegion> {
         let remainder = self
             .axis
             .as_ref()

@@ -2,12 +2,12 @@
 
 use super::data::DataKind;
 use super::given::Auto;
-use super::joint::JOINT;
 use super::keys::{KeyError, Keys};
 use super::mechanism::{Mechanism, SumTerms};
 use super::plan::Plan;
 use super::rules;
 use super::spec::{Algorithm, RunSpec};
+use super::sums::JOINT;
 use crate::problem::loss::Loss;
 use crate::registry::Options;
 use crate::run::EarlyStop;

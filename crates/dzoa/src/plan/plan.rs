@@ -7,7 +7,7 @@ use super::checks::{
 use super::claimed::Claimed;
 use super::data::Data;
 use super::given::Reported;
-use super::joint::JointPlan;
+use super::joint::{JointPlan, JointStudy};
 use super::mechanism::{AgentPlace, Assumed, Charges, Choice};
 use super::rules::{GOSSIP_FRACTION, plain_tolerance};
 use super::spec::{Algorithm, RunSpec};
@@ -240,6 +240,11 @@ impl Plan {
         self.admm.rounds = joint.sums();
         (self.average, self.joint) = (Average::None, Some(Arc::new(joint)));
         Ok(())
+    }
+
+    /// What it is about.
+    pub fn study(&self) -> JointStudy<'_> {
+        JointStudy { spec: &self.spec, data: &self.data, graph: &self.graph }
     }
 
     /// What is decided about joint sums, where the algorithm takes them.
@@ -494,7 +499,7 @@ impl Plan {
         streams: &Streams,
     ) -> Result<Box<dyn Simulation>, Refused> {
         if let Some(joint) = &self.joint {
-            return Ok(Box::new(joint.simulation(self, ledgers, streams)?));
+            return Ok(Box::new(joint.simulation(&self.study(), ledgers, streams)?));
         }
         let releases = self.releases(ledgers, streams);
         if let (Some(baseline), Data::Rows(problem)) = (self.baseline()?, &self.data) {

@@ -8,7 +8,7 @@ use super::Refused;
 use super::data::DataKind;
 use super::keys::{KeyError, Keys};
 use super::mechanism::Mechanism;
-use super::{intrinsic, joint, none, output, scalar};
+use super::{intrinsic, none, output, scalar, sums};
 use crate::problem::loss::Loss;
 use dzoa_privacy::Claim;
 
@@ -84,8 +84,8 @@ pub const MECHANISMS: &[MechanismEntry] = &[
         in_loop: false,
         only_sums: true,
         reads: &["total_epsilon", "rows_per_person", "clip", "colluders"],
-        accepts: joint::JointNoise::protects,
-        build: joint::JointNoise::from_keys,
+        accepts: sums::JointNoise::protects,
+        build: sums::JointNoise::from_keys,
     },
     MechanismEntry {
         name: "none",

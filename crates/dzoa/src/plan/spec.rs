@@ -2,8 +2,8 @@
 
 use super::data::DataKind;
 use super::given::{Auto, PerAgent, Reported};
-use super::joint::{JOINT, JointEntry};
 use super::mechanism::Mechanism;
+use super::sums::{JOINT, JointEntry};
 use crate::baselines::{AlgorithmEntry, Options};
 use crate::tuning::Setting;
 use std::fmt;

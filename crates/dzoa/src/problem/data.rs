@@ -52,7 +52,7 @@ impl Rows {
     /// Dense rows, one after the other.
     ///
     /// ```
-    /// let rows = dzoa::problem::data::Rows::dense(2, vec![1.0, 2.0, 3.0, 4.0])?;
+    /// let rows = dzoa::problem::Rows::dense(2, vec![1.0, 2.0, 3.0, 4.0])?;
     /// assert_eq!((rows.count(), rows.width()), (2, 2));
     /// # Ok::<(), dzoa::problem::DataError>(())
     /// ```
@@ -97,7 +97,7 @@ impl Rows {
     /// [`Rows::into_unit_ball`], none for rows as they came.
     ///
     /// ```
-    /// let rows = dzoa::problem::data::Rows::dense(2, vec![0.1, 0.2])?;
+    /// let rows = dzoa::problem::Rows::dense(2, vec![0.1, 0.2])?;
     /// assert_eq!(rows.norm_bound(), None);
     /// assert_eq!(rows.into_unit_ball().norm_bound(), Some(1.0));
     /// # Ok::<(), dzoa::problem::DataError>(())

@@ -2,37 +2,39 @@
 
 mod black_box;
 mod closed;
-pub mod data;
+pub(crate) mod data;
 mod data_error;
 mod directions;
 mod failure;
-pub mod least_squares;
+mod least_squares;
 pub mod loss;
 mod objective;
-pub mod partition;
+mod partition;
 mod probe;
 mod public;
 pub mod regularizer;
 mod risk;
 mod scale;
 mod sparse;
-pub mod synthetic;
+mod synthetic;
 
 pub use black_box::{BlackBox, Limits, Oracle, OracleError, Points};
 pub use closed::Closed;
+pub use data::{Prepared, Rows, Samples};
 pub use data_error::DataError;
 pub use directions::Directions;
 pub use failure::Failure;
+pub use least_squares::LeastSquares;
 pub use objective::{Objective, PerSample, Scratch};
+pub use partition::{EmptyAgent, Partition};
 pub use probe::Probe;
 pub use public::PublicProblem;
 pub use risk::{EmpiricalRisk, TILE};
 pub use scale::Scale;
 pub use sparse::{LineTable, Sharing};
+pub use synthetic::Synthetic;
 
-use data::Samples;
 use dzoa_privacy::Digest;
-use least_squares::LeastSquares;
 use loss::{Epigraph, Loss};
 use regularizer::{Penalty, Regularizer};
 use risk::total_loss;

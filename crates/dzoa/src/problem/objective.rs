@@ -81,8 +81,8 @@ pub trait PerSample: Objective {
     /// The weight of all samples together: 1 under the mean scale, `N_k` under the sum scale.
     fn total_weight(&self) -> f64;
 
-    /// Calls `visit` with the J difference quotients of every one of these samples, in order. Where a
-    /// function fails, nothing more is visited, and [`Objective::failure`] says why.
+    /// Calls `visit` with the J difference quotients of every one of these samples, in order. Where
+    /// a function fails, nothing more is visited, and [`Objective::failure`] says why.
     fn sample_quotients(
         &self,
         probe: &Probe<'_>,

@@ -35,12 +35,12 @@ impl Partition {
     /// The row numbers of each of `agents` agents.
     ///
     /// ```
-    /// use dzoa::problem::partition::Partition;
+    /// use dzoa::problem::Partition;
     /// use dzoa::streams::{Purpose, Streams};
     /// let mut rng = Streams::from_seed(1).rng(Purpose::Layout, "", 0);
     /// let parts = Partition::Contiguous.split(&[0.0; 7], 3, &mut rng)?;
     /// assert_eq!(parts, [vec![0, 1, 2], vec![3, 4], vec![5, 6]]);
-    /// # Ok::<(), dzoa::problem::partition::EmptyAgent>(())
+    /// # Ok::<(), dzoa::problem::EmptyAgent>(())
     /// ```
     pub fn split(
         self,

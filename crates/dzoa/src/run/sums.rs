@@ -2,7 +2,7 @@
 
 use super::{Costs, Observer, RoundView, Simulation};
 use crate::agent::CannotResume;
-use crate::joint::{Charged, Contribution, Contributor, NoRound, Part, PastPart, Session, Step};
+use crate::joint::{Charged, Contribution, Contributor, NoRound, PastPart, Session, Step, SumPart};
 use crate::status::Status;
 use dzoa_privacy::{Digest, Ledger, Receipt, RunId};
 use rayon::prelude::*;
@@ -35,7 +35,7 @@ pub struct JointSimulation {
     edges: u64,
     costs: Costs,
     /// The last sum, and everybody's part in it.
-    last: Option<(Step, Vec<Part>)>,
+    last: Option<(Step, Vec<SumPart>)>,
 }
 
 impl JointSimulation {
@@ -66,7 +66,7 @@ impl JointSimulation {
     }
 
     /// The last sum as everybody saw it: the question, and all parts in the order of the members.
-    pub fn last(&self) -> Option<(&Step, &[Part])> {
+    pub fn last(&self) -> Option<(&Step, &[SumPart])> {
         self.last.as_ref().map(|(step, parts)| (step, &parts[..]))
     }
 
@@ -83,16 +83,16 @@ impl JointSimulation {
     }
 
     /// Goes on with everybody's part.
-    fn absorb(&mut self, step: Step, parts: Vec<Part>) -> Result<(), Status> {
+    fn absorb(&mut self, step: Step, parts: Vec<SumPart>) -> Result<(), Status> {
         let round = step.round;
         let refused = |no: NoRound| Status::NoSum { round, reason: no.to_string() };
         let sum = self.session.absorb(&step, &parts).map_err(refused)?;
         for (position, part) in parts.iter().enumerate() {
             self.seen[self.order[position]] = match (part, step.grid()) {
-                (Part::Words(words), Some(grid)) if !self.masked => {
+                (SumPart::Words(words), Some(grid)) if !self.masked => {
                     words.iter().map(|word| *word as i64 as f64 * grid).collect()
                 }
-                (Part::Plain(values), _) => values.to_vec(),
+                (SumPart::Plain(values), _) => values.to_vec(),
                 _ => sum.clone(),
             };
         }
@@ -161,7 +161,7 @@ impl JointSimulation {
     }
 
     /// Everybody's part, in the order of the members.
-    fn parts(&mut self, step: &Step, receipts: Vec<Receipt>) -> Result<Vec<Part>, Status> {
+    fn parts(&mut self, step: &Step, receipts: Vec<Receipt>) -> Result<Vec<SumPart>, Status> {
         let mut by_agent: Vec<(usize, Receipt)> =
             self.order.iter().copied().zip(receipts).collect();
         by_agent.sort_by_key(|(k, _)| *k);
@@ -173,7 +173,7 @@ impl JointSimulation {
             .zip(by_agent)
             .map(|(agent, (k, receipt))| agent.part(step, positions[k], receipt))
             .collect();
-        let mut parts: Vec<Option<Part>> = vec![None; self.order.len()];
+        let mut parts: Vec<Option<SumPart>> = vec![None; self.order.len()];
         for (k, contribution) in contributions.into_iter().enumerate() {
             parts[positions[k]] = Some(contribution?.part());
         }

@@ -12,7 +12,7 @@
 mod pairs;
 
 use crate::baselines::{Baseline, Part, Party};
-use crate::joint::{self, Method};
+use crate::joint::{self, SumMethod};
 use crate::primal::{
     Certified, Lagrangian, PrimalStep, PrimalTask, RoundContext, Scalar, Workspace, ZerothOrder,
 };
@@ -145,7 +145,11 @@ pub fn of_scalar(attacked: &Attacked<'_>, event: &Event, scalar: &Scalar) -> Opt
 
 /// A sum over all agents, at one agent with rows of this weight: every question of a method at far
 /// and near points, each against the diameter that its noise is for.
-pub fn of_sums(attacked: &Attacked<'_>, method: &dyn Method, weight: f64) -> Option<LargestMove> {
+pub fn of_sums(
+    attacked: &Attacked<'_>,
+    method: &dyn SumMethod,
+    weight: f64,
+) -> Option<LargestMove> {
     let Attacked { problem, k, .. } = *attacked;
     let mut worst = None;
     // The first question of each kind: gradients, second derivatives or values.

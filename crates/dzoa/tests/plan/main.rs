@@ -7,7 +7,7 @@ mod totals;
 
 use dzoa::plan::{Algorithm, Data, Keys, Mechanism, Plan, RunSpec};
 use dzoa::prelude::*;
-use dzoa::problem::synthetic::Synthetic;
+use dzoa::problem::Synthetic;
 use dzoa::streams::Purpose;
 use dzoa::tuning::Setting;
 use std::sync::Arc;

@@ -37,13 +37,14 @@ impl Colluding {
             // Without masks every part stands alone.
             false => (&others[..], &others[..0]),
         };
-        let adversary = joint.adversary(plan, colluders, streams).map_err(refused)?;
-        let known = |&other: &usize| (problems[0].risk(other), joint.weight(plan, other));
+        let adversary = joint.adversary(&plan.study(), colluders, streams).map_err(refused)?;
+        let weight = |agent: usize| joint.weight(&plan.graph().names()[agent]);
+        let known = |&other: &usize| (problems[0].risk(other), weight(other));
         Ok(Some(Self {
             adversary,
             guesses: problems.map(|problem| problem.risk(k)),
             known: honest.iter().map(known).collect(),
-            weight: joint.weight(plan, k),
+            weight: weight(k),
             rounds: plan.rounds(),
         }))
     }

@@ -25,7 +25,7 @@ pub fn largest_move(plan: &Plan, k: usize) -> Result<Option<LargestMove>> {
     }
     if let Some(joint) = plan.joint() {
         let method = joint.method().map_err(refused)?;
-        return Ok(of_sums(&attacked, &*method, joint.weight(plan, k)));
+        return Ok(of_sums(&attacked, &*method, joint.weight(&plan.graph().names()[k])));
     }
     Ok(match (plan.clip(), inner) {
         (Some(clip), Some(inner)) => {

@@ -137,8 +137,8 @@ impl Contender {
             .map_err(|error| Error::input(error.to_string()))
     }
 
-    /// The declared grid: twelve settings for everybody but joint sums, whose public rule is the only
-    /// one.
+    /// The declared grid: twelve settings for everybody but joint sums, whose public rule is the
+    /// only one.
     pub fn grid(&self, sizes: &Sizes, total: &Total) -> Result<Vec<Setting>> {
         match baselines::entry(self.algorithm) {
             Some(entry) => Ok((entry.grid)(sizes)),

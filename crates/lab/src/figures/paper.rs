@@ -10,7 +10,7 @@ use dzoa::plan::{
 };
 use dzoa::prelude::*;
 use dzoa::privacy::Event;
-use dzoa::problem::synthetic::Synthetic;
+use dzoa::problem::Synthetic;
 use dzoa::reference::Optimum;
 use dzoa::run::evaluate::{error_or_infinity, norm_squared};
 use dzoa::run::{Lockstep, Releases, Simulation};

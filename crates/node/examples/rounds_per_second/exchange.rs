@@ -4,7 +4,7 @@
 use dzoa::prelude::*;
 use dzoa::primal::PrimalStep;
 use dzoa::privacy::{Entry, Event};
-use dzoa::problem::synthetic::Synthetic;
+use dzoa::problem::Synthetic;
 use dzoa::run::{Releases, agents};
 use dzoa::streams::Purpose;
 use dzoa_node::certs::{Authority, CertFiles};

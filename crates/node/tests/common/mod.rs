@@ -7,7 +7,7 @@ use dzoa::prelude::*;
 use dzoa::privacy::{
     Charge, Entry, Event, Header, LEDGER_FORMAT, Ledger, LedgerRecord, NoiseKey, Private,
 };
-use dzoa::problem::synthetic::Synthetic;
+use dzoa::problem::Synthetic;
 use dzoa::run::{Releases, agents};
 use dzoa::streams::Purpose;
 use dzoa_node::drive::step;

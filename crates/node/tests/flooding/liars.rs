@@ -1,7 +1,7 @@
 //! Neighbours that change what they pass on.
 
 use crate::world::{Protected, World, certs, names, paper, path, spec};
-use dzoa::joint::{Notice, Part, Saying};
+use dzoa::joint::{Notice, Saying, SumPart};
 use dzoa::privacy::Seen;
 use dzoa::privacy::joint::Words;
 use dzoa_node::certs::CertFiles;
@@ -237,7 +237,7 @@ fn arbitrary_letters_are_refused_without_a_panic() {
             Frame::decode(&bytes, limit)
         {
             letters += 1;
-            if let Saying::Part(Part::Words(words)) = letter.notice().saying {
+            if let Saying::SumPart(SumPart::Words(words)) = letter.notice().saying {
                 assert!(words.len() <= bytes.len() / 8, "{}", Words::from(words.to_vec()).len());
             }
         }

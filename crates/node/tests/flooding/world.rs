@@ -1,10 +1,10 @@
 //! A network of agents that take joint sums, in memory.
 
-use dzoa::joint::{Part, Saying};
+use dzoa::joint::{Saying, SumPart};
 use dzoa::plan::{Algorithm, Auto, Data, JointSeat, Keys, Mechanism, Plan, RunSpec};
 use dzoa::prelude::*;
 use dzoa::privacy::{Charge, Colluders, Entry, Header, LEDGER_FORMAT, Ledger, LedgerRecord};
-use dzoa::problem::synthetic::Synthetic;
+use dzoa::problem::Synthetic;
 use dzoa::streams::Purpose;
 use dzoa::tuning::Setting;
 use dzoa_node::certs::{Authority, CertFiles};
@@ -289,7 +289,7 @@ impl World {
             let frame = Frame::decode(&frame, usize::MAX).unwrap();
             let Received::Letter { letter, .. } = frame.body else { continue };
             let notice = letter.notice();
-            if let Saying::Part(Part::Words(words)) = notice.saying {
+            if let Saying::SumPart(SumPart::Words(words)) = notice.saying {
                 let key = (sorted[notice.origin].clone(), notice.id.0);
                 parts.entry(key).or_default().insert(words.to_vec());
             }

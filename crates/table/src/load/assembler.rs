@@ -6,8 +6,8 @@ use super::recode::Recodes;
 use super::{Cell, Counts, InputRow, Loaded, Request, Spot, Task};
 use crate::error::{Error, Result, shown};
 use crate::schema::{Coding, Fault, Kind, TargetColumn};
-use dzoa::problem::data::{Rows, Samples};
 use dzoa::problem::loss::Targets;
+use dzoa::problem::{Rows, Samples};
 use std::borrow::Cow;
 
 /// Turns records into encoded rows.

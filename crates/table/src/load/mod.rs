@@ -18,7 +18,7 @@ use crate::error::{Error, Result, shown};
 use crate::reading::Reading;
 use crate::schema::Schema;
 use assembler::Assembler;
-use dzoa::problem::data::Samples;
+use dzoa::problem::Samples;
 use dzoa::problem::loss::Targets;
 use std::fmt;
 use std::fs::File;

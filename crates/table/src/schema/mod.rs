@@ -18,7 +18,7 @@ pub use values::{ColumnRange, Fault, number};
 use crate::encoding::Encoding;
 use crate::error::{Error, Result, shown};
 use crate::reader::{Section, TomlNode, TomlPlace};
-use dzoa::problem::data::typical_row_norm;
+use dzoa::problem::typical_row_norm;
 use missing::{OnMissing, indicator};
 use row_scale::RowScale;
 use std::collections::HashSet;

@@ -1,24 +1,21 @@
 //! What is decided about joint sums: who adds how much noise, which algorithm with which numbers,
 //! and what each sum costs.
 
-mod noise;
-mod registry;
-pub mod rules;
-mod seat;
 mod simulation;
+mod study;
 
-pub use noise::JointNoise;
-pub use registry::{JOINT, JointBudget, JointEntry, JointMaking};
-pub use seat::JointSeat;
+pub use study::JointStudy;
 
 use super::claimed::Total;
 use super::data::{Boxes, Data};
 use super::mechanism::{Charges, SumTerms};
 use super::spec::RunSpec;
+use super::sums::rules::JointSizes;
+use super::sums::{JointBudget, JointEntry, JointMaking};
 use super::{Decider, Refused};
 use crate::baselines::Needs;
 use crate::guarantee::NoGuarantee;
-use crate::joint::{Hidden, Method, NoRound, Opened, Slopes};
+use crate::joint::{Hidden, NoRound, SessionOpening, Slopes, SumMethod};
 use crate::network::Graph;
 use crate::problem::PublicProblem;
 use crate::problem::loss::Targets;
@@ -26,7 +23,6 @@ use crate::problem::regularizer::Penalty;
 use crate::registry::Options;
 use dzoa_privacy::joint::{Members, NoGrid, Region, Shares, Silo};
 use dzoa_privacy::{Accountant, Budget, Colluders, Digest, Event, ExactGaussian, gaussian};
-use rules::JointSizes;
 
 /// Bits of mu that are not used: machines whose exponentials differ in the last place still choose
 /// the same number.
@@ -188,7 +184,7 @@ impl JointPlan {
     }
 
     /// The algorithm before its first sum.
-    pub fn method(&self) -> Result<Box<dyn Method>, Refused> {
+    pub fn method(&self) -> Result<Box<dyn SumMethod>, Refused> {
         let making = JointMaking {
             options: &self.options,
             sizes: self.sizes,
@@ -246,8 +242,8 @@ impl JointPlan {
     }
 
     /// What all agents agree on; the roster's digest where there are masks.
-    pub fn opened(&self, network: Digest, roster: Option<Digest>) -> Opened {
-        Opened {
+    pub fn opened(&self, network: Digest, roster: Option<Digest>) -> SessionOpening {
+        SessionOpening {
             network,
             program: format!("dzoa {}", env!("CARGO_PKG_VERSION")),
             roster,

@@ -1,11 +1,10 @@
 //! From a plan to agents that take joint sums.
 
-use super::JointPlan;
-use super::seat::JointSeat;
+use super::{JointPlan, JointStudy};
 use crate::joint::{Adversary, Answers, Contributor, ContributorSetup, Session};
+use crate::network::Graph;
 use crate::plan::Refused;
 use crate::plan::data::Data;
-use crate::plan::plan::Plan;
 use crate::run::JointSimulation;
 use crate::streams::Streams;
 use dzoa_privacy::Ledger;
@@ -16,15 +15,15 @@ impl JointPlan {
     /// All agents in one process; `ledgers` may be empty.
     pub(in crate::plan) fn simulation(
         &self,
-        plan: &Plan,
+        study: &JointStudy<'_>,
         mut ledgers: Vec<Ledger>,
         streams: &Streams,
     ) -> Result<JointSimulation, Refused> {
-        let graph = plan.graph();
+        let graph = study.graph;
         ledgers.resize_with(graph.len(), Ledger::default);
         let agents = ledgers.into_iter().enumerate();
         let setups: Vec<ContributorSetup> =
-            agents.map(|(k, ledger)| self.setup(plan, k, ledger, streams)).collect();
+            agents.map(|(k, ledger)| self.setup(study, k, ledger, streams)).collect();
         let roster = match self.masked() {
             true => {
                 let keys = setups.iter().map(|setup| (setup.name.clone(), setup.secrets.public()));
@@ -32,7 +31,7 @@ impl JointPlan {
             }
             false => None,
         };
-        let session = self.session(plan, roster.as_ref())?;
+        let session = self.session(study.graph, roster.as_ref())?;
         let contributor = |setup| {
             Contributor::new(setup, roster.clone()).map_err(|no| Refused::NoShares(no.to_string()))
         };
@@ -44,13 +43,13 @@ impl JointPlan {
     /// The agents at these positions of the graph, colluding.
     pub fn adversary(
         &self,
-        plan: &Plan,
+        study: &JointStudy<'_>,
         colluders: &[usize],
         streams: &Streams,
     ) -> Result<Adversary, Refused> {
         let no = |no: String| Refused::NoShares(no);
-        let secrets = |k: usize| self.setup(plan, k, Ledger::default(), streams).secrets;
-        let names = plan.graph().names();
+        let secrets = |k: usize| self.setup(study, k, Ledger::default(), streams).secrets;
+        let names = study.graph.names();
         let keys = (0..names.len()).map(|k| (names[k].clone(), secrets(k).public()));
         let roster = Roster::new(keys).map_err(|bad| no(bad.to_string()))?;
         let honest = (0..names.len()).filter(|k| !colluders.contains(k));
@@ -63,34 +62,32 @@ impl JointPlan {
         Adversary::new(colluders, honest, &roster).map_err(|bad| no(bad.to_string()))
     }
 
-    /// What one row of agent k weighs in a sum.
-    pub fn weight(&self, plan: &Plan, k: usize) -> f64 {
-        let name = &plan.graph().names()[k];
+    /// What one row of the agent of this name weighs in a sum.
+    pub fn weight(&self, name: &str) -> f64 {
         self.members.position(name).map_or(0.0, |at| self.silos[at].weight)
     }
 
     /// The public state before the first sum.
-    pub fn session(&self, plan: &Plan, roster: Option<&Roster>) -> Result<Session, Refused> {
-        let network = self.digest(plan.graph());
+    pub fn session(&self, graph: &Graph, roster: Option<&Roster>) -> Result<Session, Refused> {
+        let network = self.digest(graph);
         Ok(Session::new(self.method()?, self.opened(network, roster.map(Roster::digest))))
     }
 
     /// What makes agent k: its rows, its ledger, and secrets from the root of its streams.
     pub fn setup(
         &self,
-        plan: &Plan,
+        study: &JointStudy<'_>,
         k: usize,
         ledger: Ledger,
         streams: &Streams,
     ) -> ContributorSetup {
-        let name = plan.graph().names()[k].clone();
-        let rows: Arc<dyn Answers> = match plan.data() {
+        let name = study.graph.names()[k].clone();
+        let rows: Arc<dyn Answers> = match study.data {
             Data::Rows(problem) => Arc::new(problem.risk(k)),
             Data::Boxes(boxes) => boxes.boxes[k].clone(),
         };
-        let (spec, data, graph) = (plan.spec(), plan.data(), plan.graph());
-        let secrets = JointSeat { spec, data, graph, k }.secrets(streams);
-        let weight = self.weight(plan, k);
+        let secrets = study.secrets(k, streams);
+        let weight = self.weight(&name);
         ContributorSetup { name, rows, weight, ledger, run: streams.run_id(), secrets }
     }
 }

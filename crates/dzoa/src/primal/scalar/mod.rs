@@ -2,13 +2,13 @@
 //! loss that gives one value per sample.
 //!
 //! Every inner step queries the data once. A sample's J directional difference quotients are one
-//! vector, divided by `sqrt(J)`: about as long as the sample's gradient. It is shortened to length C
-//! where it is longer, and the vectors are averaged over the samples. Replacing one sample moves
+//! vector, divided by `sqrt(J)`: about as long as the sample's gradient. It is shortened to length
+//! C where it is longer, and the vectors are averaged over the samples. Replacing one sample moves
 //! the mean by at most `2C/N_k`, whatever the loss and for any directions. Noise of that scale is
 //! added to the mean before anything is computed from it. The directions are independent of the
-//! data and may be public; regulariser and Lagrangian hold no data and are handled exactly, by their
-//! prox. (The idea of noising the scalar difference is that of DPZero and DP-ZO, to clip after the
-//! directions are put together that of DP-AggZO.)
+//! data and may be public; regulariser and Lagrangian hold no data and are handled exactly, by
+//! their prox. (The idea of noising the scalar difference is that of DPZero and DP-ZO, to clip
+//! after the directions are put together that of DP-AggZO.)
 
 mod evidence;
 

@@ -138,7 +138,7 @@ impl<const N: usize> Slopes<N> {
     /// terms are then spread over the others by Chebyshev's polynomials: of all with the same first
     /// coefficient, T_n stays nearest to zero within the reach.
     fn around(z: f64, reach: f64) -> [f64; N] {
-        // With room for all of it: there are a thousand cells, and growing takes longer than adding.
+        // With room for all of it: for a thousand cells, growing takes longer than adding.
         let mut taylor = Vec::with_capacity(1 + N + N / 3);
         taylor.push(1.0 / (1.0 + elementary::exp(z)));
         for k in 0..N + N / 3 {

@@ -133,8 +133,8 @@ pub trait Loss: Send + Sync + fmt::Debug {
 
     /// The ball that holds the gradients of all rows of at most unit length at a point of this
     /// norm, by its radius and how far its centre lies along the point; `None` where no smaller one
-    /// is known than that of [`lipschitz`](Self::lipschitz) around the origin. Its radius grows with
-    /// the norm.
+    /// is known than that of [`lipschitz`](Self::lipschitz) around the origin. Its radius grows
+    /// with the norm.
     fn gradient_ball(&self, _norm: f64) -> Option<Enclosing> {
         None
     }

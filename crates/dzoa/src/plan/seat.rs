@@ -1,14 +1,15 @@
 //! From one agent's rows to an agent that meets the others and then takes joint sums with them.
 
-use crate::joint::{Contributor, Joined, JointAgent, JointSetup, Open, Secrets, Unplanned};
+use super::Refused;
+use super::data::Data;
+use super::joint::JointStudy;
+use super::plan::Plan;
+use super::spec::RunSpec;
+use crate::joint::{Contributor, Joined, JointAgent, JointSetup, Open, Unplanned};
 use crate::network::Graph;
-use crate::plan::Refused;
-use crate::plan::data::Data;
-use crate::plan::plan::Plan;
-use crate::plan::spec::RunSpec;
 use crate::streams::Streams;
-use dzoa_privacy::joint::{Members, Origin, Roster};
-use dzoa_privacy::{Digest, Ledger};
+use dzoa_privacy::Ledger;
+use dzoa_privacy::joint::{Members, Roster};
 
 /// One agent's place in a network that takes joint sums, before anybody has met.
 #[derive(Clone, Copy)]
@@ -24,33 +25,8 @@ pub struct JointSeat<'a> {
 }
 
 impl JointSeat<'_> {
-    /// What the agent keeps secret, from the root of its streams. Its public key goes to the others
-    /// before their numbers of rows are known, so nothing here depends on those.
-    pub fn secrets(&self, streams: &Streams) -> Secrets {
-        let name = &self.graph.names()[self.k];
-        let root = streams.key();
-        let rows = match self.data {
-            // How much a row weighs is public, and a part of what is agreed on.
-            Data::Rows(problem) => problem.unweighed_fingerprint(self.k),
-            Data::Boxes(_) => Digest::default(),
-        };
-        let origin = Origin { root: &root, agent: name, rows };
-        Secrets::new(&origin, self.network(), streams.noise_key(name))
-    }
-
-    /// A digest of what is known of the network before its agents meet.
-    fn network(&self) -> Digest {
-        let mut hasher = blake3::Hasher::new_derive_key("dzoa 2026 joint network");
-        let mut field = |bytes: &[u8]| {
-            hasher.update(&(bytes.len() as u64).to_le_bytes()).update(bytes);
-        };
-        field(self.spec.algorithm.name().as_bytes());
-        self.graph.names().iter().for_each(|name| field(name.as_bytes()));
-        for (a, b) in self.graph.edges() {
-            field(&(a as u64).to_le_bytes());
-            field(&(b as u64).to_le_bytes());
-        }
-        Digest::from(*hasher.finalize().as_bytes())
+    fn study(&self) -> JointStudy<'_> {
+        JointStudy { spec: self.spec, data: self.data, graph: self.graph }
     }
 
     /// The plan once everybody's rows are known, in the order of the graph.
@@ -72,7 +48,7 @@ impl JointSeat<'_> {
         Ok(JointAgent::new(JointSetup {
             name: graph.names()[k].clone(),
             members,
-            key: self.secrets(streams).public(),
+            key: self.study().secrets(k, streams).public(),
             rows: self.data.samples(k) as u64,
             ledger,
             run: streams.run_id(),
@@ -89,8 +65,8 @@ impl JointSeat<'_> {
                 let plan = seat.plan(&seat.samples(roster.members(), rows))?;
                 let joint = plan.joint().ok_or(Refused::OnlyTogether(spec.algorithm.name()))?;
                 let roster = joint.masked().then_some(roster);
-                let session = joint.session(&plan, roster)?;
-                let setup = joint.setup(&plan, k, ledger, &streams);
+                let session = joint.session(plan.graph(), roster)?;
+                let setup = joint.setup(&seat.study(), k, ledger, &streams);
                 let contributor = Contributor::new(setup, roster.cloned())
                     .map_err(|no| Refused::NoShares(no.to_string()))?;
                 Ok(Joined { session, contributor })

@@ -1,7 +1,7 @@
 //! The registry of algorithms on joint sums.
 //!
-//! To add one, write its [`Method`] in `crate::joint` and a row here. Config, `--help`, errors and
-//! Python read the table.
+//! To add one, write its [`SumMethod`] in `crate::joint` and a row here. Config, `--help`, errors
+//! and Python read the table.
 
 use super::rules::{
     DescentRule, HALF_STEP, JointSizes, NEWTON_SUMS, NewtonRule, PLAIN_NEWTON_STEPS, descent_rule,
@@ -9,7 +9,7 @@ use super::rules::{
 };
 use crate::guarantee::NoGuarantee;
 use crate::joint::{
-    Descent, DescentSettings, Method, Newton, NewtonSettings, Probing, Question, Slopes,
+    DescentSettings, Newton, NewtonSettings, Probing, Question, Slopes, SumDescent, SumMethod,
 };
 use crate::problem::PublicProblem;
 use crate::problem::regularizer::Penalty;
@@ -30,7 +30,7 @@ pub struct JointEntry {
     pub values_only: bool,
     /// Whether it needs a loss without kinks.
     pub smooth_loss: bool,
-    pub(super) build: fn(&JointMaking<'_>) -> Result<Box<dyn Method>, NoGuarantee>,
+    pub(super) build: fn(&JointMaking<'_>) -> Result<Box<dyn SumMethod>, NoGuarantee>,
 }
 
 impl PartialEq for JointEntry {
@@ -132,12 +132,12 @@ pub struct JointBudget {
 }
 
 impl JointMaking<'_> {
-    fn descent(&self, probing: Probing) -> Result<Box<dyn Method>, NoGuarantee> {
+    fn descent(&self, probing: Probing) -> Result<Box<dyn SumMethod>, NoGuarantee> {
         self.descent_in(probing, u64::MAX)
     }
 
     /// A descent of at most so many sums.
-    fn descent_in(&self, probing: Probing, most: u64) -> Result<Box<dyn Method>, NoGuarantee> {
+    fn descent_in(&self, probing: Probing, most: u64) -> Result<Box<dyn SumMethod>, NoGuarantee> {
         let rule = descent_rule(&self.sizes);
         let rounds = self.rounds.unwrap_or(rule.rounds.min(most));
         // Over other rounds the last share is still so many times the first.
@@ -152,7 +152,7 @@ impl JointMaking<'_> {
             burn_in: option("burn_in", burn_in),
             probing,
         };
-        let descent = Descent::plain(settings, self.penalty.clone(), self.sizes.columns);
+        let descent = SumDescent::plain(settings, self.penalty.clone(), self.sizes.columns);
         let Some(noise) = &self.noise else { return Ok(Box::new(descent)) };
         let shares = shares(rounds, option("growth", growth));
         let mus = shares.into_iter().map(|share| noise.mu * share.sqrt()).collect();
@@ -168,7 +168,7 @@ impl JointMaking<'_> {
         }
     }
 
-    fn newton(&self) -> Result<Box<dyn Method>, NoGuarantee> {
+    fn newton(&self) -> Result<Box<dyn SumMethod>, NoGuarantee> {
         let Some(rule) = newton_rule(&self.sizes) else {
             return self.descent_in(Probing::Gradients, NEWTON_SUMS);
         };
