@@ -169,9 +169,9 @@ fn only_one_vector_per_round(path: &Path, k: usize) -> BTreeSet<u64> {
             }
             Received::Letter { letter, .. } => match letter.notice() {
                 // Stages 0 and 1 are the meeting. What others said is passed on, and is the same.
-                Notice {
-                    origin, stage, saying: Saying::SumPart(SumPart::Words(words)), ..
-                } => (origin, stage - 1, words.to_vec()),
+                Notice { origin, stage, saying: Saying::Part(SumPart::Words(words)), .. } => {
+                    (origin, stage - 1, words.to_vec())
+                }
                 _ => continue,
             },
             _ => continue,

@@ -68,8 +68,8 @@ impl Letter {
             content: match &notice.saying {
                 Saying::Hello { key, rows } => Content::Hello { key: *key, rows: *rows },
                 Saying::Ready { roster } => Content::Ready { roster: roster.0 },
-                Saying::SumPart(SumPart::Words(words)) => Content::Words(words.clone()),
-                Saying::SumPart(SumPart::Plain(values)) => Content::Plain(Packed(values.clone())),
+                Saying::Part(SumPart::Words(words)) => Content::Words(words.clone()),
+                Saying::Part(SumPart::Plain(values)) => Content::Plain(Packed(values.clone())),
             },
             certificate: signer.certificate().to_vec(),
             signature: Vec::new(),
@@ -124,8 +124,8 @@ impl Letter {
         let saying = match &self.content {
             Content::Hello { key, rows } => Saying::Hello { key: *key, rows: *rows },
             Content::Ready { roster } => Saying::Ready { roster: (*roster).into() },
-            Content::Words(words) => Saying::SumPart(SumPart::Words(words.clone())),
-            Content::Plain(values) => Saying::SumPart(SumPart::Plain(values.0.clone())),
+            Content::Words(words) => Saying::Part(SumPart::Words(words.clone())),
+            Content::Plain(values) => Saying::Part(SumPart::Plain(values.0.clone())),
         };
         let Self { origin, stage, attempt, id, .. } = *self;
         Notice { origin, stage, attempt, id: id.into(), saying }

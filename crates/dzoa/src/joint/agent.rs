@@ -85,7 +85,7 @@ pub enum Saying {
         roster: Digest,
     },
     /// My part of a sum.
-    SumPart(SumPart),
+    Part(SumPart),
 }
 
 /// A notice that is not taken.
@@ -322,7 +322,7 @@ impl JointAgent {
 
     /// Says its own part. Returns what everybody is told.
     pub fn say(&mut self, contribution: &Contribution) -> Notice {
-        let notice = self.notice(Saying::SumPart(contribution.part()));
+        let notice = self.notice(Saying::Part(contribution.part()));
         self.heard[self.position] = Some(notice.clone());
         notice
     }
@@ -360,7 +360,7 @@ impl JointAgent {
                     return Err(BadNotice::Roster { name, theirs: *theirs, ours });
                 }
             }
-            (Saying::SumPart(part), _) => {
+            (Saying::Part(part), _) => {
                 let Some(step) = &self.step else { return Err(out_of_place()) };
                 let expected = step.ask.question.coordinates(step.ask.point.len());
                 let kind = matches!(part, SumPart::Words(_)) == step.ask.hidden.is_some();
@@ -433,7 +433,7 @@ impl JointAgent {
     fn absorb(&mut self, said: &[Notice]) -> Result<(), Status> {
         let (joined, step) = self.at_sum()?;
         let part = |notice: &Notice| match &notice.saying {
-            Saying::SumPart(part) => Some(part.clone()),
+            Saying::Part(part) => Some(part.clone()),
             Saying::Hello { .. } | Saying::Ready { .. } => None,
         };
         let parts: Vec<SumPart> = said.iter().filter_map(part).collect();

@@ -434,7 +434,7 @@ impl Rows {
 /// whose constant, if it has one, is 1: the public rule for what rows are divided by.
 ///
 /// ```
-/// assert_eq!(dzoa::problem::data::typical_row_norm(3, 2, true), 2.0);
+/// assert_eq!(dzoa::problem::typical_row_norm(3, 2, true), 2.0);
 /// ```
 pub fn typical_row_norm(numbers: usize, flags: usize, has_constant: bool) -> f64 {
     (numbers as f64 / 3.0 + flags as f64 + f64::from(u8::from(has_constant))).sqrt()

@@ -20,7 +20,7 @@ mod synthetic;
 
 pub use black_box::{BlackBox, Limits, Oracle, OracleError, Points};
 pub use closed::Closed;
-pub use data::{Prepared, Rows, Samples};
+pub use data::{Prepared, Rows, Samples, typical_row_norm};
 pub use data_error::DataError;
 pub use directions::Directions;
 pub use failure::Failure;

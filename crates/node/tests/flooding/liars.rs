@@ -237,7 +237,7 @@ fn arbitrary_letters_are_refused_without_a_panic() {
             Frame::decode(&bytes, limit)
         {
             letters += 1;
-            if let Saying::SumPart(SumPart::Words(words)) = letter.notice().saying {
+            if let Saying::Part(SumPart::Words(words)) = letter.notice().saying {
                 assert!(words.len() <= bytes.len() / 8, "{}", Words::from(words.to_vec()).len());
             }
         }

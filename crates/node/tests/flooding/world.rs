@@ -289,7 +289,7 @@ impl World {
             let frame = Frame::decode(&frame, usize::MAX).unwrap();
             let Received::Letter { letter, .. } = frame.body else { continue };
             let notice = letter.notice();
-            if let Saying::SumPart(SumPart::Words(words)) = notice.saying {
+            if let Saying::Part(SumPart::Words(words)) = notice.saying {
                 let key = (sorted[notice.origin].clone(), notice.id.0);
                 parts.entry(key).or_default().insert(words.to_vec());
             }

@@ -30,7 +30,7 @@ pub struct JointEntry {
     pub values_only: bool,
     /// Whether it needs a loss without kinks.
     pub smooth_loss: bool,
-    pub(super) build: fn(&JointMaking<'_>) -> Result<Box<dyn SumMethod>, NoGuarantee>,
+    pub(in crate::plan) build: fn(&JointMaking<'_>) -> Result<Box<dyn SumMethod>, NoGuarantee>,
 }
 
 impl PartialEq for JointEntry {
