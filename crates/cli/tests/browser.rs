@@ -211,7 +211,7 @@ fn hostile_names_do_nothing() {
     let dir = tempdir().unwrap();
     let config = serde_json::json!({
         "name": "hostile",
-        "problem": { "loss": "squared", "eta": 0.1 },
+        "problem": { "loss": "squared", "eta": 0.1, "intercept": false },
         "data": { "agents": [{ "name": HOSTILE, "file": "a.csv" }, { "name": "<img src=x onerror=alert(1)>", "file": "a.csv" }] },
         "network": { "topology": "complete" },
         "algorithm": { "rho": 1.0, "rounds": 5 },

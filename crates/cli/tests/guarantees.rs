@@ -151,6 +151,7 @@ fn a_ledger_outlives_a_run_and_stops_the_one_that_would_overspend() {
         let mut args = vec!["run", "study/run.toml", "--out", out, "--ledger", "ledgers"];
         for set in [
             "algorithm.name=admm",
+            "algorithm.rho=0.02",
             "algorithm.rounds=10",
             "privacy.mechanism=output",
             "privacy.total_epsilon=1.0",

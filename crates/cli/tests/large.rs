@@ -30,7 +30,7 @@ fn written(dir: &Path, rows: usize) {
     let columns: Vec<String> = (0..COLUMNS).map(column).collect();
     let config = format!(
         "name = \"large\"\nrun = {{ seed = 1 }}\n\
-         problem = {{ loss = \"logistic\", eta = 0.001, scale = \"pooled\" }}\n\
+         problem = {{ loss = \"logistic\", eta = 0.001, scale = \"pooled\", intercept = false }}\n\
          data = {{ file = \"rows.csv\", partition = \"contiguous\", agents = 2 }}\n\
          network = {{ topology = \"complete\" }}\n\
          algorithm = {{ name = \"admm\", rho = \"auto\", rounds = 3 }}\n\

@@ -67,10 +67,12 @@ fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("{value}"))
 }
 
-const EXACT: [&str; 4] = [
+const EXACT: [&str; 6] = [
     "privacy.mechanism=output",
     "privacy.total_epsilon=4.0",
     "privacy.delta=1e-5",
+    "algorithm.name=d-zoa",
+    "algorithm.rho=0.02",
     "algorithm.rounds=5",
 ];
 

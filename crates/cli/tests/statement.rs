@@ -283,8 +283,7 @@ fn an_agent_that_loses_its_neighbour_states_the_plan() {
             "[network]",
             &format!("[network]\npatience = 1.0\n{}", agents::on_loopback(&NAMES)),
         )
-        .replace("\"d-zoa\"", "\"admm\"")
-        .replace("rounds = 150", "rounds = 5000")
+        .replace("name = \"auto\"", "name = \"admm\"\nrho = 0.02\nrounds = 5000")
         .replacen("mechanism = \"none\"", exact, 1);
     std::fs::write(dir.join("net.toml"), text).unwrap();
     let made = dzoa(dir, &["certs", "--network", "net.toml", "--out", "certs"]);
@@ -394,7 +393,13 @@ fn dropped_rows_are_named_in_the_statement() {
     let privacy = format!("privacy={{mechanism=\"output\",total_epsilon=1,delta={DELTA}}}");
     for (mode, named) in [("drop", true), ("indicator", false)] {
         let on_missing = format!("schema.on_missing={mode}");
-        let sets = ["algorithm.name=admm", "algorithm.rounds=5", &privacy, &on_missing];
+        let sets = [
+            "algorithm.name=admm",
+            "algorithm.rho=0.02",
+            "algorithm.rounds=5",
+            &privacy,
+            &on_missing,
+        ];
         let mut args = vec!["run", "study/run.toml", "--out", mode];
         sets.iter().for_each(|set| args.extend(["--set", set]));
         let output = dzoa(dir, &args);

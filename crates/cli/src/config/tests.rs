@@ -2,6 +2,7 @@
 
 use super::*;
 use dzoa::baselines;
+use dzoa::plan::JOINT;
 use dzoa_table::{keys_asked_for, known_keys, plain_path};
 use std::collections::BTreeSet;
 
@@ -29,6 +30,14 @@ network = { topology = "path" }
 privacy = { mechanism = "none" }
 "#;
 
+const JOINT_SUMS: &str = r#"
+problem = { loss = "logistic", eta = 0.1 }
+data = { synthetic = { agents = 3, samples = 9, features = 2 } }
+network = { topology = "path" }
+algorithm = { name = "auto" }
+privacy = { mechanism = "joint", total_epsilon = 1.0, delta = 1e-5, colluders = 1 }
+"#;
+
 /// Reads a config; what is asked for counts, and not whether it can be run.
 fn read(text: &str) {
     let node = TomlNode::parse(text, "run.toml").unwrap();
@@ -52,6 +61,10 @@ fn the_reference_has_every_key_that_is_read_and_no_other() {
                     .replace("algorithm = { ", &named)
                     .replace(", schedule = { growth = 1.1 }", ""),
             );
+        }
+        for entry in JOINT {
+            let named = format!("algorithm = {{ name = \"{}\" }}", entry.name);
+            read(&JOINT_SUMS.replace("algorithm = { name = \"auto\" }", &named));
         }
     });
     let asked: BTreeSet<String> = asked.iter().map(|path| plain_path(path)).collect();

@@ -376,7 +376,7 @@ impl Rows {
     /// With a constant of 1 the bound on a row is `sqrt(1 + 1/row_norm^2)`, without one it is 1.
     ///
     /// ```
-    /// let rows = dzoa::problem::data::Rows::dense(3, vec![0.5, 0.0, 1.0, 3.0, 4.0, 1.0])?;
+    /// let rows = dzoa::problem::Rows::dense(3, vec![0.5, 0.0, 1.0, 3.0, 4.0, 1.0])?;
     /// let (rows, cut) = rows.over_row_norm(2.0, true);
     /// assert_eq!((rows.dot(0, &[1.0, 1.0, 0.0]), cut), (0.25, 1));
     /// // (3, 4)/2 has the norm 5/2; the constant is 1/2 in both rows.
