@@ -373,7 +373,7 @@ def test_ctrl_c_stops_a_fit():
         (dict(graph=networkx.DiGraph([(0, 1), (1, 2)])), "graph: is directed"),
         (dict(mechanism="output"), "needs a loss whose minimiser can be certified"),
         (dict(mechanism="scalar"), "needs one value per sample; hint: per_sample=True"),
-        (dict(mechanism="magic"), "mechanism: unknown `magic`; hint: none, scalar, intrinsic"),
+        (dict(mechanism="magic"), "mechanism: unknown `magic`; hint: none, joint, scalar, intrinsic"),
         (dict(mechanism="intrinsic", epsilon=0.1, delta=1e-3), "samples is missing"),
         (dict(total_epsilon=1.0), "have no effect with mechanism="),
         (dict(seed=-1), "seed must be a whole number of at least 0"),

@@ -113,4 +113,4 @@ def test_under_a_budget_nothing_is_flooded_and_no_end_is_warned_of():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model = dzoa.LogisticRegression(total_epsilon=5.0, bounds=(0.0, X.max(0)), classes=(0, 1)).fit(X, y)
-    assert model.privacy_.claim == "exact" and model.privacy_.mechanism == "output"
+    assert model.privacy_.claim == "exact" and model.privacy_.mechanism == "joint"
