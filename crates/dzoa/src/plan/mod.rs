@@ -9,6 +9,7 @@
 //! [`MECHANISMS`] is the registry of mechanisms, one file each; `rules` every number that is chosen
 //! without being asked for.
 
+mod afterwards;
 mod checks;
 mod claimed;
 mod data;
@@ -34,6 +35,7 @@ mod spending;
 mod steps;
 mod sums;
 
+pub use afterwards::{Circumstances, MeasuredNoise, REPLICATES};
 pub use claimed::{Claimed, Total};
 pub use data::{Boxes, Data, DataKind, Measured};
 pub use defaults::Suited;
@@ -46,7 +48,7 @@ pub use mechanism::{AgentPlace, Assumed, Charges, Choice, Mechanism, Protection,
 pub use none::Unprotected;
 pub use outline::{AgentOutline, Outline};
 pub use output::{OutputNoise, OutputQuery};
-pub use plan::{AgentPlan, Circumstances, MeasuredNoise, Plan, REPLICATES};
+pub use plan::{AgentPlan, Plan};
 pub use registry::{MECHANISMS, MechanismEntry};
 pub use scalar::{ScalarNoise, ScalarQuery};
 pub use seat::JointSeat;

@@ -17,18 +17,15 @@ use crate::admm::Admm;
 use crate::agent::{Agent, Average, Setup, Terms};
 use crate::baselines::{Baseline, Making, Needs};
 use crate::network::Graph;
-use crate::primal::{RoundContext, ZerothOrder, measure_noise};
+use crate::primal::ZerothOrder;
 use crate::problem::{Problem, PublicProblem, Scale};
 use crate::run::{BuildError, Lockstep, Releases, Simulation, agents_of, check};
 use crate::streams::Streams;
-use dzoa_privacy::{Digest, EarlierRuns, Event, Facts, Ledger, RunId, Statement};
+use dzoa_privacy::{Digest, Event, Ledger};
 use std::sync::Arc;
 
 /// Stands for rho where the algorithm has none, and a move of one row is measured all the same.
 const NO_RHO: f64 = 1.0;
-
-/// Repetitions of an inner loop at frozen inputs when its noise is measured.
-pub const REPLICATES: u64 = 64;
 
 /// Everything that is decided about a run. See the [module](super).
 #[derive(Clone, Debug)]
@@ -59,32 +56,6 @@ pub struct AgentPlan {
     pub inner: Option<ZerothOrder>,
     /// What its queries cost.
     pub charges: Charges,
-}
-
-/// One agent's noise after the last round, as the claim assumes it and as it is.
-#[derive(Clone, Copy, Debug)]
-pub struct MeasuredNoise {
-    /// Lemma 3.
-    pub sensitivity: f64,
-    /// Theorem 1.
-    pub assumed: f64,
-    /// The standard deviation over [`REPLICATES`] repetitions of the inner loop at frozen inputs.
-    pub measured: Option<f64>,
-}
-
-/// What else a statement about one agent is made from.
-#[derive(Clone, Debug)]
-pub struct Circumstances<'a> {
-    /// What was charged to the rows.
-    pub ledger: &'a Ledger,
-    /// The run.
-    pub run: RunId,
-    /// Whether the ledger outlives it.
-    pub earlier_runs: EarlierRuns,
-    /// What takes a guarantee away.
-    pub void: Vec<String>,
-    /// What a guarantee rests on.
-    pub rests_on: Vec<String>,
 }
 
 impl Plan {
@@ -573,43 +544,6 @@ impl Plan {
     pub fn for_neighbourhood(&self, k: usize, neighbourhood: usize) -> Result<Self, Refused> {
         let agents = vec![self.decide(k, neighbourhood)?];
         Ok(Self { first: k, agents, ..self.clone() })
-    }
-
-    /// What may be said about agent k's privacy, however its run ended.
-    pub fn statement(&self, k: usize, about: Circumstances<'_>) -> Statement {
-        let Some(delta) = self.claimed().delta() else { return Statement::none() };
-        let planned = self.at(k).charges.planned(self.admm.rounds);
-        let Circumstances { ledger, run, earlier_runs, void, rests_on } = about;
-        Statement::new(&Facts {
-            ledger,
-            run,
-            planned: &planned,
-            delta,
-            earlier_runs,
-            void,
-            rests_on,
-        })
-    }
-
-    /// The noise of agent k's inner loop at the inputs of its next round, where the claim rests on
-    /// noise that nobody adds.
-    pub fn measured_noise(
-        &self,
-        k: usize,
-        agent: &Agent,
-        streams: &Streams,
-    ) -> Option<MeasuredNoise> {
-        let inner = self.at(k).inner.as_ref()?;
-        let assumed = self.assumed_noise(k)?;
-        let zero = vec![0.0; self.data.dim()];
-        let start = if self.admm.warm_start { agent.beta() } else { &zero };
-        let context = RoundContext { agent: agent.name(), round: 0, streams };
-        let lagrangian = agent.frozen_lagrangian();
-        Some(MeasuredNoise {
-            sensitivity: assumed.sensitivity,
-            assumed: assumed.sigma,
-            measured: measure_noise(inner, &lagrangian, start, REPLICATES, &context),
-        })
     }
 }
 
