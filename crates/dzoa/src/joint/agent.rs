@@ -362,7 +362,7 @@ impl JointAgent {
             }
             (Saying::Part(part), _) => {
                 let Some(step) = &self.step else { return Err(out_of_place()) };
-                let expected = step.ask.question.coordinates(step.ask.point.len());
+                let expected = step.ask.coordinates();
                 let kind = matches!(part, SumPart::Words(_)) == step.ask.hidden.is_some();
                 if part.len() != expected || !kind {
                     return Err(out_of_place());

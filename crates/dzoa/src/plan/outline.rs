@@ -37,6 +37,8 @@ pub struct Outline {
     pub smoothing: Option<f64>,
     /// C, where the mechanism clips.
     pub clip: Option<f64>,
+    /// Whether that is only the first, and sums say how it goes on.
+    pub clip_follows: bool,
     /// When steps are decided, where that is not before the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steps: Option<&'static str>,
@@ -114,6 +116,7 @@ impl Plan {
             directions: inner.map(|inner| inner.directions),
             smoothing: inner.map(|inner| inner.smoothing),
             clip: self.clip(),
+            clip_follows: self.joint().is_some_and(|joint| joint.following_clip().is_some()),
             steps: None,
             reports,
             gossip_rounds,
