@@ -5,7 +5,7 @@ use super::data::Data;
 use super::joint::JointStudy;
 use super::plan::Plan;
 use super::spec::RunSpec;
-use crate::joint::{Contributor, Joined, JointAgent, JointSetup, Open, Unplanned};
+use crate::joint::{Contributor, Joined, JointAgent, JointSetup, Open, SharedRounds, Unplanned};
 use crate::network::Graph;
 use crate::streams::Streams;
 use dzoa_privacy::Ledger;
@@ -61,7 +61,7 @@ impl JointSeat<'_> {
         let (k, streams) = (self.k, streams.clone());
         Box::new(move |roster: &Roster, rows: &[u64], ledger: Ledger| {
             let seat = JointSeat { spec: &spec, data: &data, graph: &graph, k };
-            let joined = || -> Result<Joined, Refused> {
+            let joined = || -> Result<Box<dyn SharedRounds>, Refused> {
                 let plan = seat.plan(&seat.samples(roster.members(), rows))?;
                 let joint = plan.joint().ok_or(Refused::OnlyTogether(spec.algorithm.name()))?;
                 let roster = joint.masked().then_some(roster);
@@ -69,7 +69,7 @@ impl JointSeat<'_> {
                 let setup = joint.setup(&seat.study(), k, ledger, &streams);
                 let contributor = Contributor::new(setup, roster.cloned())
                     .map_err(|no| Refused::NoShares(no.to_string()))?;
-                Ok(Joined { session, contributor })
+                Ok(Box::new(Joined::new(session, contributor)))
             };
             joined().map_err(|no| Unplanned(no.to_string()))
         })
