@@ -415,7 +415,9 @@ fn unequal_files_of_processes_that_all_hear_end_with_the_bits_of_the_simulation(
         std::fs::write(dir.path().join("three.toml"), config).unwrap();
         let real = same_bits(dir.path(), "three.toml", &[]);
         assert_eq!(real["algorithm"], algorithm);
-        ["real", "simulated"].map(|out| std::fs::remove_dir_all(dir.path().join(out)).unwrap());
+        for out in ["real", "simulated"] {
+            std::fs::remove_dir_all(dir.path().join(out)).unwrap();
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use super::plan::Plan;
 use crate::baselines::{BaselineAgent, BaselineAgentSetup, FloodedBaseline, FloodedOpening, Party};
 use crate::streams::Streams;
 use dzoa_privacy::joint::Members;
-use dzoa_privacy::{Digest, Ledger, RunId};
+use dzoa_privacy::{Digest, Ledger};
 
 impl Plan {
     /// Numbers in the longest thing that an agent says to all others, where it says such things.
@@ -23,7 +23,6 @@ impl Plan {
         &self,
         k: usize,
         ledger: Ledger,
-        run: RunId,
         streams: Option<&Streams>,
     ) -> Result<FloodedBaseline, Refused> {
         let together = Refused::OnlyTogether(self.spec().algorithm.name());
@@ -40,7 +39,7 @@ impl Plan {
             rows: problem.fingerprint(k),
             events: self.at(k).charges.events.clone(),
             ledger,
-            run,
+            run: streams.map(Streams::run_id).unwrap_or_default(),
             streams: streams.cloned(),
         });
         let opening = FloodedOpening {

@@ -64,12 +64,7 @@ impl JointSeat<'_> {
             let joined = || -> Result<Box<dyn SharedRounds>, Refused> {
                 let plan = seat.plan(&seat.samples(roster.members(), rows))?;
                 let Some(joint) = plan.joint() else {
-                    return Ok(Box::new(plan.flooded(
-                        k,
-                        ledger,
-                        streams.run_id(),
-                        Some(&streams),
-                    )?));
+                    return Ok(Box::new(plan.flooded(k, ledger, Some(&streams))?));
                 };
                 let roster = joint.masked().then_some(roster);
                 let session = joint.session(plan.graph(), roster)?;
