@@ -51,7 +51,8 @@ impl TunedChoice {
 /// A baseline with these settings.
 fn baseline(algorithm: &'static str, setting: &Setting) -> Method {
     let schedule = Auto::Given(Schedule::Constant);
-    Method { algorithm, mechanism: "output", schedule, setting: setting.clone() }
+    let setting = setting.clone();
+    Method { algorithm, mechanism: "output", colluders: None, schedule, setting }
 }
 
 /// The settings that are tried.
