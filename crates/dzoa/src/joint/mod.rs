@@ -24,10 +24,11 @@ mod descent;
 mod frame;
 mod newton;
 mod quadratic;
+mod shared;
 mod slopes;
 
 pub use adversary::{Adversary, noiseless};
-pub use agent::{BadNotice, Joined, JointAgent, JointSetup, Notice, Open, Saying, Unplanned};
+pub use agent::{BadNotice, JointAgent, JointSetup, Notice, Open, Saying, Unplanned};
 pub use algorithm::{NoRound, Session, SessionOpening, Step, SumPart};
 pub use answers::Answers;
 pub use ask::{Ask, Hidden, Question};
@@ -37,6 +38,7 @@ pub use contributor::{
 pub use descent::{DescentSettings, Probing, SumDescent};
 pub use frame::DirectionFrame;
 pub use newton::{Newton, NewtonSettings};
+pub use shared::{Joined, SharedRounds};
 pub use slopes::Slopes;
 
 use dzoa_privacy::joint::NoRegion;

@@ -142,7 +142,7 @@ pub fn describe() -> String {
     format!(
         "{} are tuned for each ε and loss on {TRIALS} other draws, over as many settings as in \
          brackets \
-         (fig3-honest.tuning.csv); dp-gd and dp-admm also need a coordinator.",
+         (fig3-honest.tuning.csv); dp-gd and dp-admm also need every release at every agent.",
         tried.join(", ")
     )
 }

@@ -43,7 +43,7 @@ impl JointNode {
             }
             Received::Bye { reason } => return self.bye(position, reason),
             Received::Note | Received::Vector { .. } | Received::Left { .. } => {
-                let what = "it takes no joint sums, and this agent does".into();
+                let what = "it does not speak to everybody, and this agent does".into();
                 return self.suspect(position, what, bytes);
             }
         }

@@ -39,7 +39,7 @@ impl Trail {
                 }
                 JournalRecord::Stage { letters, past, .. } => {
                     let summed = letters.first().map(|letter| letter.notice());
-                    // Everybody has the same sum.
+                    // Everybody holds the same.
                     trail.consensus.extend(summed.and_then(|notice| match notice.saying {
                         Saying::Part(_) => Some((notice.stage.saturating_sub(1), 0.0)),
                         _ => None,

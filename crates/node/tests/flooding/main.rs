@@ -3,6 +3,7 @@
 
 mod faults;
 mod liars;
+mod released;
 mod world;
 
 use dzoa::prelude::*;

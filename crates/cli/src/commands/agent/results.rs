@@ -137,7 +137,7 @@ impl Results<'_> {
     }
 
     /// The plan of the last round: without neighbours that were left behind, the largest
-    /// sensitivity; with what the agents that take joint sums told each other.
+    /// sensitivity; with what agents that hear everybody told each other.
     fn last_plan(&self, node: &dyn Running) -> Result<Plan> {
         let neighbours = node.gained().neighbours;
         let neighbourhood = neighbours + usize::from(self.network.config.network.self_loop);
