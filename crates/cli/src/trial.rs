@@ -10,7 +10,7 @@ use dzoa::plan::{Data, Forecast, MeasuredNoise, Plan, Spending};
 use dzoa::prelude::*;
 use dzoa::privacy::{Entry, Ledger, RunId};
 use dzoa::reference::{Optimum, ReferenceError, ReferenceWish};
-use dzoa::run::evaluate::{NormalisedError, accuracy, mean};
+use dzoa::run::evaluate::{Fit, NormalisedError, mean};
 use dzoa::run::{Costs, EarlyStop, Simulation};
 use dzoa_lab::{Recorded, Recording};
 use dzoa_report::{TraceFile, TraceOf, refused};
@@ -61,8 +61,8 @@ pub struct Trial {
 pub struct OnRows {
     /// The centralised optimum, where there is one.
     pub optimum: Option<Optimum>,
-    /// Rows that the mean model classifies as they are labelled, for classifiers.
-    pub accuracy: Option<f64>,
+    /// How well the mean model fits all rows.
+    pub fit: Option<Fit>,
     /// The paper's metric of what the agents report in the end.
     pub final_error: Option<f64>,
     /// Per agent, of the first trial if it finished.
@@ -164,7 +164,8 @@ impl Trial {
                 (0, true) => measured_noise(&plan, simulation.agents(), streams),
                 _ => Vec::new(),
             };
-            OnRows { noise, ..OnRows::new(problem, optimum, &estimates, simulation.agents()) }
+            let fit = Fit::of_problem(problem, &mean(&estimates), objectives.target_unit());
+            OnRows { noise, fit, ..OnRows::new(problem, optimum, &estimates, simulation.agents()) }
         });
         Ok(Self {
             status,
@@ -195,7 +196,7 @@ impl Trial {
 }
 
 impl OnRows {
-    /// Of what the agents report in the end; their noise is measured apart.
+    /// Of what the agents report in the end; their noise and fit are measured apart.
     fn new(
         problem: &Problem,
         optimum: Option<Optimum>,
@@ -204,7 +205,7 @@ impl OnRows {
     ) -> Self {
         let known = optimum.as_ref().and_then(|known| NormalisedError::new(&known.coefficients));
         Self {
-            accuracy: accuracy(problem, &mean(estimates)),
+            fit: None,
             final_error: known.map(|error| error.by_coordinate(estimates)),
             noise: Vec::new(),
             local: local_values(agents, &problem.agents),

@@ -1,5 +1,6 @@
 //! The result of a run in a screenful of text.
 
+use crate::fit::{measured_on, summary_facts};
 use crate::pages::facts;
 use crate::summary::{NOT_TO_BE_SHARED, Summary};
 use dzoa::privacy::Statement;
@@ -23,6 +24,14 @@ pub fn describe(summary: &Summary, out: &Path) -> String {
         summary.rounds_done
     );
     for (label, value) in facts(summary) {
+        let _ = writeln!(text, "  {label:<28}{value}");
+    }
+    let measured = summary_facts(summary);
+    if !measured.is_empty() {
+        let unprotected = Statement::UNPROTECTED_VALUE;
+        let _ = writeln!(text, "\n  {} ({unprotected})", measured_on(summary));
+    }
+    for (label, value) in measured {
         let _ = writeln!(text, "  {label:<28}{value}");
     }
     own_units(summary, &mut text);

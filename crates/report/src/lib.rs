@@ -12,6 +12,7 @@
 
 mod chart;
 mod describe;
+mod fit;
 mod model;
 mod pages;
 mod plan;
@@ -28,10 +29,12 @@ pub use chart::{
     number, png,
 };
 pub use describe::describe;
+pub use fit::{describe_fit, fit_facts};
 pub use kuva::prelude::MarkerShape;
 pub use model::{Coefficient, MODEL_FORMAT, Model};
 pub use pages::{
-    Comparison, ComparisonRow, ParetoPoint, Points, Trace, comparison_html, facts, run_html,
+    Comparison, ComparisonRow, FitMedians, ParetoPoint, Points, Trace, comparison_html, facts,
+    run_html,
 };
 pub use plan::describe_plan;
 pub use plot::{convergence_svg, scores_svg};

@@ -2,6 +2,7 @@
 
 use crate::units::OwnUnits;
 use dzoa::privacy::{Claim, FoundNoise, Statement};
+use dzoa::run::evaluate::Fit;
 use serde::{Deserialize, Serialize};
 
 /// What is written into every file that holds values which depend on private rows and are not
@@ -61,6 +62,10 @@ pub struct Summary {
     pub final_errors: Vec<Option<f64>>,
     /// Training accuracy of the mean model in every trial, for classifiers.
     pub accuracies: Vec<f64>,
+    /// How well the mean model fits the rows, first trial; from an agent, its own rows. Nothing of
+    /// it is protected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fit: Option<Fit>,
     /// The centralised objective at the mean model, mean over trials.
     pub objective: Option<f64>,
     /// The optimum, mean over trials.
@@ -152,6 +157,11 @@ impl PrivacyEntry {
 }
 
 impl Summary {
+    /// Whether it is one site's summary of a run with others.
+    pub fn is_of_one_site(&self) -> bool {
+        self.coefficients.len() < self.agents
+    }
+
     /// What may be said about the whole run.
     pub fn statement(&self) -> Statement {
         Statement::together(self.privacy.iter().map(|entry| &entry.statement))
@@ -178,7 +188,7 @@ impl Summary {
 
     /// The summary without what was measured on private rows.
     pub fn public(&self) -> Self {
-        let mut public = self.clone();
+        let mut public = Self { fit: None, ..self.clone() };
         for entry in &mut public.privacy {
             entry.sigma_measured = None;
             entry.epsilon_if_measured_noise_were_gaussian = None;

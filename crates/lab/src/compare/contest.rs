@@ -10,7 +10,7 @@ use dzoa::privacy::calibrate::Schedule;
 use dzoa::privacy::{Budget, EarlierRuns};
 use dzoa::reference::Optimum;
 use dzoa::run::Costs;
-use dzoa::run::evaluate::{NormalisedError, accuracy, mean};
+use dzoa::run::evaluate::{Fit, NormalisedError, mean};
 use dzoa::tuning::{Setting, Sizes};
 use dzoa_report::refused;
 use dzoa_table::{Error, Instances, Result};
@@ -53,14 +53,14 @@ impl ComparisonDraw {
 }
 
 /// What one run came to.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Outcome {
     /// The paper's metric; infinite where the run left the finite numbers.
     pub error: f64,
     /// `f - f*` of the mean model.
     pub gap: f64,
-    /// Rows on the right side, for classifiers.
-    pub accuracy: Option<f64>,
+    /// How well the mean model fits all rows.
+    pub fit: Option<Fit>,
     pub costs: Costs,
     pub seconds: f64,
 }
@@ -246,7 +246,7 @@ impl Contest<'_> {
             // Where the optimum is zero or unknown the gap must do.
             error: known(error.or(gap)),
             gap: known(gap),
-            accuracy: accuracy(problem, &model),
+            fit: Fit::of_problem(problem, &model, self.instances.target_unit),
             costs: simulation.costs(),
             seconds,
         };

@@ -11,13 +11,14 @@ mod coefficients;
 mod comparison;
 mod convergence;
 mod facts;
+mod fit;
 mod network;
 mod shell;
 mod spent;
 mod thin;
 mod trace;
 
-pub use comparison::{Comparison, ComparisonRow, ParetoPoint};
+pub use comparison::{Comparison, ComparisonRow, FitMedians, ParetoPoint};
 pub use facts::facts;
 pub use trace::{Points, Trace};
 
@@ -48,6 +49,7 @@ pub fn run_html(summary: &Summary, trace: &Trace, rows: &[ComparisonRow]) -> Res
                 (network::figure(summary))
             }
         }
+        (fit::section(summary))
         section aria-labelledby="convergence" {
             h2 id="convergence" { "Convergence" }
             @if convergence.is_empty() {

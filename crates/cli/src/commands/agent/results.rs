@@ -9,7 +9,7 @@ use dzoa::baselines::Needs;
 use dzoa::plan::Plan;
 use dzoa::prelude::*;
 use dzoa::privacy::{EarlierRuns, Ledger, RunId};
-use dzoa::run::evaluate::accuracy;
+use dzoa::run::evaluate::Fit;
 use dzoa_node::journal::{self, Trail};
 use dzoa_node::node::{End, Running};
 use dzoa_report::refused;
@@ -51,7 +51,8 @@ impl Results<'_> {
         elapsed: Duration,
     ) -> Result<()> {
         let dir = &self.args.state;
-        let summary = self.summary(node, charged, end, elapsed)?;
+        let mut summary = self.summary(node, charged, end, elapsed)?;
+        summary.fit = self.own_fit(problem, &summary.coefficients[0]);
         write_file(dir, "trace.csv", &self.trace()?)?;
         let NetworkFile { rows, .. } = self.network;
         write_file(dir, "model.json", &to_json(&model(Some(rows), &summary))?)?;
@@ -63,16 +64,16 @@ impl Results<'_> {
             "rows": problem.agents[self.k].count(),
             "finished_exactly": gained.finished_exactly,
             "clipped": gained.clipped,
-            "accuracy_on_own_rows": self.own_accuracy(problem, &summary.coefficients[0]),
+            "accuracy_on_own_rows": summary.fit.as_ref().and_then(|fit| fit.accuracy),
             "went_on_without": left,
         });
         write_private(dir, "local.json", &to_json(&local)?)?;
         write_private(dir, "summary.json", &to_json(&summary)?)
     }
 
-    fn own_accuracy(&self, problem: &Problem, b: &[f64]) -> Option<f64> {
+    fn own_fit(&self, problem: &Problem, b: &[f64]) -> Option<Fit> {
         let own = Problem { agents: vec![problem.agents[self.k].clone()], ..problem.clone() };
-        accuracy(&own, b)
+        Fit::of_problem(&own, b, self.instances.target_unit)
     }
 
     fn summary(
