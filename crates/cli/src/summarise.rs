@@ -74,6 +74,9 @@ pub fn summarise(
             })
             .collect(),
         config: config.given.clone(),
+        // Only one site of many has these.
+        network: Vec::new(),
+        reached: Vec::new(),
     }
 }
 

@@ -59,10 +59,20 @@ pub fn describe(summary: &Summary, out: &Path) -> String {
     }
     let _ = writeln!(
         text,
-        "\n  files in {}: report.html, summary.json, trace.csv ({NOT_TO_BE_SHARED}), model.json",
+        "\n  files in {}\n  {NOT_TO_BE_SHARED}: report.html, summary.json, trace.csv\n  for \
+         others: report.shared.html, model.json",
         out.display()
     );
     text
+}
+
+/// What an agent says in the end.
+pub fn where_the_model_is(dir: &Path) -> String {
+    let dir = dir.display();
+    format!(
+        "done: the model is {dir}/model.json; {dir}/report.html is for the holder of the rows, \
+         {dir}/report.shared.html for others"
+    )
 }
 
 /// The model in the units of the file.

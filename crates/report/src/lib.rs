@@ -14,6 +14,7 @@ mod chart;
 mod describe;
 mod fit;
 mod model;
+mod page_files;
 mod pages;
 mod plan;
 mod plot;
@@ -28,13 +29,14 @@ pub use chart::{
     BLACK, BLUE, Chart, Curve, ERROR_AXIS, GREEN, ORANGE, PURPLE, Panel, RED, Style, described,
     number, png,
 };
-pub use describe::describe;
+pub use describe::{describe, where_the_model_is};
 pub use fit::{describe_fit, fit_facts};
 pub use kuva::prelude::MarkerShape;
 pub use model::{Coefficient, MODEL_FORMAT, Model};
+pub use page_files::{rewrite_pages, write_pages};
 pub use pages::{
     Comparison, ComparisonRow, FitMedians, ParetoPoint, Points, Trace, comparison_html, facts,
-    run_html,
+    run_html, shared_html,
 };
 pub use plan::describe_plan;
 pub use plot::{convergence_svg, scores_svg};

@@ -135,7 +135,7 @@ SIGTERM and Ctrl-C stop it after everything is kept; the same command goes on fr
         #[command(subcommand)]
         action: LedgerAction,
     },
-    /// Write report.html anew from a run's files
+    /// Write report.html and report.shared.html anew from a run's files
     Report {
         /// The directory of a run
         dir: PathBuf,

@@ -15,7 +15,7 @@ use dzoa_node::node::{End, Running};
 use dzoa_report::refused;
 use dzoa_report::{
     NOT_TO_BE_SHARED, SHARED_TRACE_HEADER, Summary, csv_field, csv_number, to_json, write_file,
-    write_private,
+    write_pages, write_private,
 };
 use dzoa_table::{Error, Instances, Result};
 use std::collections::BTreeMap;
@@ -30,6 +30,8 @@ pub struct Results<'a> {
     pub plan: &'a Plan,
     pub k: usize,
     pub streams: &'a Streams,
+    /// Rounds done, and when.
+    pub reached: &'a [(u64, f64)],
 }
 
 /// What was charged to the rows.
@@ -68,6 +70,7 @@ impl Results<'_> {
             "went_on_without": left,
         });
         write_private(dir, "local.json", &to_json(&local)?)?;
+        write_pages(dir, &summary, &[])?;
         write_private(dir, "summary.json", &to_json(&summary)?)
     }
 
@@ -113,6 +116,7 @@ impl Results<'_> {
             mechanism: config.spec.mechanism.name().into(),
             loss: plan.data().loss().into(),
             agent_names: vec![self.args.name.clone()],
+            network: graph.names().to_vec(),
             agents: graph.len(),
             edges: graph.edges().collect(),
             features,
@@ -130,6 +134,7 @@ impl Results<'_> {
             step_raised: gained.step_raised,
             moved_inside: gained.moved_inside,
             seconds: elapsed.as_secs_f64(),
+            reached: self.reached.to_vec(),
             privacy: vec![privacy_entry(config, Some(rows), &about)],
             config: config.given.clone(),
             // What needs everybody's rows stays empty.
