@@ -10,8 +10,7 @@ use std::path::Path;
 /// The summary on the terminal.
 pub fn describe(summary: &Summary, out: &Path) -> String {
     let mut text = String::new();
-    let trials =
-        if summary.trials == 1 { "1 trial".into() } else { format!("{} trials", summary.trials) };
+    let trials = summary.trials_in_words();
     let seeded = if summary.seeded { ", seeded: for tests" } else { "" };
     let _ = writeln!(
         text,

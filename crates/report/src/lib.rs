@@ -4,6 +4,8 @@
 //! [`TraceFile`] writes the rounds while they go and [`Trace`] reads them back. [`run_html`] and
 //! [`comparison_html`] make one page each that needs no network. [`Chart`] draws figures for print.
 //!
+//! [`ledger_file`] keeps a ledger on disk.
+//!
 //! Invariant: nothing here sees rows. Everything is made from numbers that a run handed over, so
 //! that `dzoa report` writes the same page from the files alone. What depends on private rows is
 //! written with [`write_private`], readable by its owner only, and says so in its first words
@@ -13,6 +15,7 @@
 mod chart;
 mod describe;
 mod fit;
+pub mod ledger_file;
 mod model;
 mod page_files;
 mod pages;
@@ -23,6 +26,7 @@ mod refusal;
 mod summary;
 mod trace_file;
 mod units;
+mod wrap;
 mod write;
 
 pub use chart::{
@@ -45,4 +49,5 @@ pub use refusal::refused;
 pub use summary::{NOT_TO_BE_SHARED, PrivacyEntry, Summary};
 pub use trace_file::{SHARED_TRACE_HEADER, TraceFile, TraceOf, join_traces};
 pub use units::{OwnCoefficient, OwnUnits, readable, readable_to};
+pub use wrap::wrapped;
 pub use write::{csv_field, csv_number, to_json, write_file, write_private};

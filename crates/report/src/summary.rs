@@ -50,6 +50,9 @@ pub struct Summary {
     pub rounds_done: u64,
     /// Repetitions.
     pub trials: usize,
+    /// How many were asked for, where the run was stopped before all of them had ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trials_asked: Option<usize>,
     /// The seed, if any.
     pub seed: Option<u64>,
     /// A seeded run is repeatable, and states no guarantee.
@@ -166,6 +169,15 @@ impl PrivacyEntry {
 }
 
 impl Summary {
+    /// Its trials, in words.
+    pub fn trials_in_words(&self) -> String {
+        match (self.trials_asked, self.trials) {
+            (Some(asked), ended) => format!("{ended} of {asked} trials, the rest was stopped"),
+            (None, 1) => "1 trial".into(),
+            (None, trials) => format!("{trials} trials"),
+        }
+    }
+
     /// The names of all agents of the network.
     pub fn all_names(&self) -> &[String] {
         if self.network.is_empty() { &self.agent_names } else { &self.network }

@@ -49,5 +49,5 @@ pub fn predict(args: &PredictArgs) -> Result<()> {
 pub fn evaluate(args: &ModelArgs, json: bool) -> Result<()> {
     let Fitted { schema, loss, loaded, scores } = fitted(args, &[], Task::Evaluate)?;
     let fit = Fit::new(&*loss, &scores, &loaded.samples.targets, schema.target_scale());
-    if json { terminal::print_json(&fit) } else { terminal::print(&describe_fit(&fit)) }
+    if json { terminal::print_json(&fit) } else { terminal::print_words(&describe_fit(&fit)) }
 }

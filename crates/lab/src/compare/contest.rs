@@ -91,6 +91,15 @@ pub struct ContestEntry {
     pub spent: Option<f64>,
 }
 
+/// Counts a run when it is over, refused ones included.
+struct Done<'a>(&'a dyn Watcher);
+
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        self.0.run_done();
+    }
+}
+
 /// Everything that the contenders share.
 pub struct Contest<'a> {
     /// What the config asks for.
@@ -166,6 +175,7 @@ impl Contest<'_> {
         entry.settings = setting.parts();
         // One after the other, so that seconds are those of a run that has the machine to itself.
         for draw in self.reported {
+            let _done = Done(self.watcher);
             let Ran { outcome, needs, spent, rounds } = self.run(&spec, draw)?;
             (entry.needs, entry.rounds) = (needs, rounds);
             entry.spent = match (entry.spent, spent) {
@@ -182,6 +192,7 @@ impl Contest<'_> {
         let contender = &entry.contender;
         let grid = contender.grid(&self.sizes(entry.epsilon), total)?;
         let tried = tune(&grid, self.tuning, Middle::Median, |setting, draw| {
+            let _done = Done(self.watcher);
             let mut spec = self.spec(contender, total, setting)?;
             if spec.mechanism.certifies() {
                 // Either way the release lies within tau of the same point: tune with the short
@@ -190,6 +201,9 @@ impl Contest<'_> {
             }
             Ok::<f64, Error>(self.run(&spec, draw)?.outcome.error)
         });
+        // A grid of a single setting leaves the others undone.
+        let left = Self::runs(self.tuning.len(), 0) - (grid.len() * self.tuning.len()) as u64;
+        (0..left).for_each(|_| self.watcher.run_done());
         let mut refusal = None;
         for (setting, error) in grid.into_iter().zip(tried) {
             let error = match error {
@@ -220,7 +234,6 @@ impl Contest<'_> {
         if self.interrupt.asked() {
             return Err(Error::run("stopped by Ctrl-C; an unfinished comparison compares nothing"));
         }
-        self.watcher.run_done();
         let estimates: Vec<Vec<f64>> =
             (0..simulation.len()).map(|k| simulation.estimate(k)).collect();
         let finished = status == Status::Finished;

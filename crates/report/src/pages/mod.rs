@@ -159,8 +159,7 @@ pub fn comparison_html(comparison: &Comparison) -> Result<String> {
 }
 
 fn subtitle(summary: &Summary) -> String {
-    let trials =
-        if summary.trials == 1 { "1 trial".into() } else { format!("{} trials", summary.trials) };
+    let trials = summary.trials_in_words();
     let seeded = if summary.seeded { ", seeded: for tests" } else { "" };
     format!(
         "{} on {} loss, mechanism {}: {} agents, {} columns, {} of {} rounds, {trials}, {}{seeded}",

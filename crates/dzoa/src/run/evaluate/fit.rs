@@ -87,7 +87,7 @@ impl Fit {
                 let rest = average(scores, targets, |z, y| (z - y).powi(2)) * rows as f64;
                 Self {
                     loss: average(scores, targets, |z, y| loss.value_in_unit(z, y, unit)),
-                    r2: (total > 0.0).then(|| 1.0 - rest / total),
+                    r2: (total > 0.0).then(|| 1.0 - rest / total).filter(|r2| r2.is_finite()),
                     mean_absolute_error: Some(
                         unit * average(scores, targets, |z, y| (z - y).abs()),
                     ),
@@ -98,14 +98,16 @@ impl Fit {
     }
 
     /// Of a model on the rows of all agents. A row of zeros, as a loader keeps for one without a
-    /// target, is left out. `None` of no row.
+    /// target, is left out. `None` of no row, and where a
+    /// model is so large that its loss is not finite.
     pub fn of_problem(problem: &Problem, b: &[f64], unit: f64) -> Option<Self> {
         let scored = problem.agents.iter().flat_map(|samples| {
             let seen = (0..samples.count()).filter(|&i| samples.rows.norm_squared(i) > 0.0);
             seen.map(|i| (samples.rows.dot(i, b), samples.targets[i]))
         });
         let (scores, targets): (Vec<f64>, Vec<f64>) = scored.unzip();
-        (!scores.is_empty()).then(|| Self::new(&*problem.loss, &scores, &targets, unit))
+        let fit = Self::new(&*problem.loss, &scores, &targets, unit);
+        Some(fit).filter(|fit| fit.rows > 0 && fit.loss.is_finite())
     }
 
     fn of_classes(self, loss: &dyn Loss, scores: &[f64], targets: &[f64]) -> Self {
