@@ -31,7 +31,11 @@ pub fn summarise(
     Summary {
         sharing: NOT_TO_BE_SHARED.into(),
         name: config.name.clone(),
-        status: failed.map_or(&Status::Finished, |trial| &trial.status).word().into(),
+        status: match failed {
+            Some(trial) => trial.status.word().into(),
+            None if trials.len() < config.run.trials => "stopped".into(),
+            None => Status::Finished.word().into(),
+        },
         algorithm: config.spec.algorithm.name().into(),
         mechanism: config.spec.mechanism.name().into(),
         loss: plan.data().loss().into(),
@@ -42,6 +46,7 @@ pub fn summarise(
         rounds: plan.rounds(),
         rounds_done: trials.iter().map(|trial| trial.rounds_done).min().unwrap_or(0),
         trials: trials.len(),
+        trials_asked: Some(config.run.trials).filter(|asked| *asked > trials.len()),
         seed: config.run.seed,
         seeded: config.run.seed.is_some(),
         error_rounds: curve.rounds,
@@ -50,7 +55,8 @@ pub fn summarise(
         error_high: curve.high,
         final_error: final_error(trials),
         final_errors: on_rows().map(|rows| rows.final_error.and_then(finite)).collect(),
-        accuracies: on_rows().filter_map(|rows| rows.accuracy).collect(),
+        accuracies: on_rows().filter_map(|rows| rows.fit.as_ref()?.accuracy).collect(),
+        fit: first.on_rows.as_ref().and_then(|rows| rows.fit.clone()),
         objective: values.and_then(average),
         optimum: optima.and_then(average),
         optimum_stationarity: worst(trials, |certificate| Some(certificate.stationarity)),
@@ -73,6 +79,9 @@ pub fn summarise(
             })
             .collect(),
         config: config.given.clone(),
+        // Only one site of many has these.
+        network: Vec::new(),
+        reached: Vec::new(),
     }
 }
 

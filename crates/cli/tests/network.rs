@@ -60,7 +60,7 @@ fn same_bits(dir: &Path, file: &str, extra: &[&str]) -> serde_json::Value {
         let summary = std::fs::read_to_string(own.join("summary.json")).unwrap();
         let summary: serde_json::Value = serde_json::from_str(&summary).unwrap();
         assert_eq!(summary["privacy"][0], simulated["privacy"][k], "{name} says the same itself");
-        assert!(!own.join("report.html").exists(), "the report is one for all");
+        its_page(&own, agents);
         // What may be shared and what may not do not look alike.
         let trace = std::fs::read_to_string(own.join("trace.csv")).unwrap();
         let shared = "# may be shared: functions of what was exchanged\n\
@@ -72,6 +72,17 @@ fn same_bits(dir: &Path, file: &str, extra: &[&str]) -> serde_json::Value {
         }
     }
     real
+}
+
+/// A site's page shows the network that it is in, and its own times and budget.
+fn its_page(own: &Path, agents: usize) {
+    let page = std::fs::read_to_string(own.join("report.html")).unwrap();
+    for part in [&format!("{agents} agents and ") as &str, "seconds of a round", "This site"] {
+        assert!(page.contains(part), "no {part}");
+    }
+    assert_eq!(page.matches("<circle").count(), agents);
+    let shared = std::fs::read_to_string(own.join("report.shared.html")).unwrap();
+    assert!(shared.contains("This page may be shared.") && !shared.contains("seconds of a round"));
 }
 
 /// A launch ends with the report of `dzoa run`: all agents in it, and `dzoa report` makes the same bytes.

@@ -53,4 +53,4 @@ pub use reading::{Reading, SiteFile};
 pub use schema::{Feature, Schema};
 pub use shape::{Shape, ShapeKeys};
 pub use source::{DataSource, Split};
-pub use starter::starter_study;
+pub use starter::{FIRST_STEPS, starter_study};

@@ -97,7 +97,7 @@ paper's privacy, which is nominal: no guarantee. fig3-honest shows mechanisms th
 
 A row that cannot be predicted has an empty prediction, and the reason in the last column.")]
     Predict(PredictArgs),
-    /// Loss and accuracy (or R2) of a model on the rows of FILE
+    /// How well a model fits the rows of FILE: AUC, confusion, calibration; or R2, absolute error
     #[command(after_help = "Example:
   dzoa evaluate --model runs/adult/model.json adult.test --json")]
     Evaluate {
@@ -135,7 +135,7 @@ SIGTERM and Ctrl-C stop it after everything is kept; the same command goes on fr
         #[command(subcommand)]
         action: LedgerAction,
     },
-    /// Write report.html anew from a run's files
+    /// Write report.html and report.shared.html anew from a run's files
     Report {
         /// The directory of a run
         dir: PathBuf,

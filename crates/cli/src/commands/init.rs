@@ -13,7 +13,7 @@ pub fn init(dir: &Path) -> Result<()> {
 /// Writes run.toml for these files, one per site.
 pub fn init_from(dir: &Path, from: &[PathBuf], target: Option<&str>) -> Result<()> {
     let StudyDraft { config, notes } = draft_study(from, target, dir)?;
-    terminal::print(&notes)?;
+    terminal::print_words(&notes)?;
     write(dir, vec![("run.toml".to_string(), config)])
 }
 
@@ -37,5 +37,5 @@ fn write(dir: &Path, files: Vec<(String, String)>) -> Result<()> {
         let _ = writeln!(text, "wrote {}", path.display());
     }
     let _ = writeln!(text, "\nnext: dzoa run {}", dir.join("run.toml").display());
-    terminal::print(&text)
+    terminal::print_words(&text)
 }

@@ -11,43 +11,42 @@ mod coefficients;
 mod comparison;
 mod convergence;
 mod facts;
+mod fit;
 mod network;
 mod shell;
+mod site;
 mod spent;
 mod thin;
 mod trace;
 
-pub use comparison::{Comparison, ComparisonRow, ParetoPoint};
+pub use comparison::{Comparison, ComparisonRow, FitMedians, ParetoPoint};
 pub use facts::facts;
 pub use trace::{Points, Trace};
 
 use crate::plot::convergence_svg;
 use crate::summary::Summary;
+use dzoa::privacy::Claim;
 use dzoa_table::Result;
 use maud::{Markup, PreEscaped, html};
 use shell::Page;
 
-/// The page of a run. `rows` are other algorithms on the same problem, where there are any.
+/// The page of a run, for the holder of the rows. `rows` are other algorithms on the same problem,
+/// where there are any.
 pub fn run_html(summary: &Summary, trace: &Trace, rows: &[ComparisonRow]) -> Result<String> {
     let convergence = convergence::charts(summary, trace);
-    let spent = spent::chart(summary, trace);
+    let (spent, pace) = (spent::chart(summary, trace), site::chart(summary));
     let body = html! {
-        header {
-            h1 { (summary.name) }
-            p.sub { (subtitle(summary)) }
-        }
-        (claim::banner(summary))
+        (head(summary))
         (claim::owner_only())
         div.pair {
             section aria-labelledby="result" {
                 h2 id="result" { "Result" }
                 (facts::table(summary))
             }
-            section aria-labelledby="network" {
-                h2 id="network" { "Network" }
-                (network::figure(summary))
-            }
+            (network_section(summary))
         }
+        (site::section(summary, pace.as_ref()))
+        (fit::section(summary))
         section aria-labelledby="convergence" {
             h2 id="convergence" { "Convergence" }
             @if convergence.is_empty() {
@@ -60,16 +59,14 @@ pub fn run_html(summary: &Summary, trace: &Trace, rows: &[ComparisonRow]) -> Res
             div.charts { @for chart in &convergence { (chart.figure()) } }
         }
         section aria-labelledby="privacy" {
-            h2 id="privacy" { "Privacy spent" }
+            h2 id="privacy" { "Privacy of what was exchanged" }
+            (claim::banner(summary))
+            h3 { "Privacy spent" }
             (spent::words(summary))
             @if let Some(chart) = &spent { (chart.figure()) }
             (spent::table(summary))
         }
-        section aria-labelledby="coefficients" {
-            h2 id="coefficients" { "Coefficients" }
-            (coefficients::table(summary))
-            @if let Some(own) = coefficients::own_units(summary) { (own) }
-        }
+        (coefficients_section(summary))
         @if !rows.is_empty() {
             section aria-labelledby="comparison" {
                 h2 id="comparison" { "Comparison" }
@@ -78,8 +75,60 @@ pub fn run_html(summary: &Summary, trace: &Trace, rows: &[ComparisonRow]) -> Res
         }
         (config_section(&summary.config))
     };
-    let charts = convergence.into_iter().chain(spent).collect();
+    let charts = convergence.into_iter().chain(spent).chain(pace).collect();
     Page { title: &summary.name, body, charts }.render()
+}
+
+/// The page of a run for everybody else: what [`Summary::shared`] leaves of it.
+pub fn shared_html(summary: &Summary, trace: &Trace) -> Result<String> {
+    let summary = &summary.shared();
+    let exact = summary.claim() == Claim::Exact;
+    let spent = spent::chart(summary, trace).filter(|_| exact);
+    let body = html! {
+        (head(summary))
+        (claim::may_be_shared(summary.claim()))
+        (claim::banner(summary))
+        (network_section(summary))
+        @if exact {
+            section aria-labelledby="privacy" {
+                h2 id="privacy" { "Privacy spent" }
+                (spent::words(summary))
+                @if let Some(chart) = &spent { (chart.figure()) }
+                (spent::table(summary))
+            }
+            (coefficients_section(summary))
+        }
+        (config_section(&summary.config))
+    };
+    Page { title: &summary.name, body, charts: spent.into_iter().collect() }.render()
+}
+
+fn head(summary: &Summary) -> Markup {
+    html! {
+        header {
+            h1 { (summary.name) }
+            p.sub { (subtitle(summary)) }
+        }
+    }
+}
+
+fn network_section(summary: &Summary) -> Markup {
+    html! {
+        section aria-labelledby="network" {
+            h2 id="network" { "Network" }
+            (network::figure(summary))
+        }
+    }
+}
+
+fn coefficients_section(summary: &Summary) -> Markup {
+    html! {
+        section aria-labelledby="coefficients" {
+            h2 id="coefficients" { "Coefficients" }
+            (coefficients::table(summary))
+            @if let Some(own) = coefficients::own_units(summary) { (own) }
+        }
+    }
 }
 
 /// The page of a comparison: its verdict, the table, and error against epsilon.
@@ -110,8 +159,7 @@ pub fn comparison_html(comparison: &Comparison) -> Result<String> {
 }
 
 fn subtitle(summary: &Summary) -> String {
-    let trials =
-        if summary.trials == 1 { "1 trial".into() } else { format!("{} trials", summary.trials) };
+    let trials = summary.trials_in_words();
     let seeded = if summary.seeded { ", seeded: for tests" } else { "" };
     format!(
         "{} on {} loss, mechanism {}: {} agents, {} columns, {} of {} rounds, {trials}, {}{seeded}",

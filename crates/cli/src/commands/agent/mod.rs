@@ -9,7 +9,6 @@ mod watch;
 use crate::args::AgentArgs;
 use crate::config::{Config, Mode};
 use crate::interrupt;
-use crate::ledger_file::LedgerFile;
 use crate::network_file::NetworkFile;
 use crate::terminal;
 use dzoa::plan::{Data, Plan};
@@ -22,8 +21,8 @@ use dzoa_node::journal::Opened;
 use dzoa_node::node::{End, Node, NodeError, NodeSettings, PersistEntry, Running};
 use dzoa_node::transport::{LinkSettings, Place, RecordedLink, ZenohLink};
 use dzoa_node::wire;
-use dzoa_report::let_group_read;
-use dzoa_report::refused;
+use dzoa_report::ledger_file::LedgerFile;
+use dzoa_report::{let_group_read, refused, where_the_model_is};
 use dzoa_table::{DataSource, Error, Instances, Result, SiteFile, weighed_by_rows};
 use rand::TryRng;
 use results::{Results, Spent};
@@ -77,7 +76,8 @@ pub fn agent(args: &AgentArgs) -> Result<()> {
     }
 
     let (outcome, elapsed) = exchange(args, &prepared.link(args)?, &mut *node, &mut watch)?;
-    let results = Results { args, network, instances, plan, k, streams: &streams };
+    let reached = &watch.reached;
+    let results = Results { args, network, instances, plan, k, streams: &streams, reached };
     match outcome {
         DriveEnd::Asked => Err(Error::run(format!(
             "stopped in round {}; everything is kept in {}",
@@ -89,7 +89,9 @@ pub fn agent(args: &AgentArgs) -> Result<()> {
             let ledger = ledger.lock().expect("no holder panics").ledger.clone();
             let charged = Spent { run: streams.run_id(), ledger };
             results.write(&*node, problem, &charged, &end, elapsed)?;
-            verdict(&end)
+            verdict(&end)?;
+            watch.conclude(&where_the_model_is(&args.state));
+            Ok(())
         }
     }
 }

@@ -2,11 +2,11 @@
 
 use crate::args::AgentArgs;
 use crate::config::Config;
-use crate::ledger_file::{self, LedgerFile, affordable, ledger_name};
 use dzoa::plan::Plan;
 use dzoa::prelude::*;
 use dzoa::privacy::{Budget, RunId};
 use dzoa_node::journal::{self, Journal, JournalError, JournalFile, Opened, Start};
+use dzoa_report::ledger_file::{self, LedgerFile, affordable, ledger_name};
 use dzoa_table::{Error, Result, shown};
 use std::path::{Path, PathBuf};
 
@@ -90,7 +90,12 @@ pub fn begin(
         let charges = plan.agents()[0].charges.charged(plan.rounds());
         affordable(&ledger.ledger, charges.iter().skip(done))?;
     }
-    ledger.begin(&ledger_file::Run { id: run, samples, planned, note: &config.name })
+    ledger.begin(&ledger_file::Run {
+        id: run,
+        rows: &|hasher| samples.digest_into(hasher),
+        planned,
+        note: &config.name,
+    })
 }
 
 fn open_ledger(args: &AgentArgs, config: &Config, begun: bool) -> Result<LedgerFile> {
