@@ -49,11 +49,13 @@ pub enum Command {
     #[command(after_help = "Examples:
   dzoa compare                                                   the paper's example
   dzoa compare examples/hospitals/run.toml --set data.root=DIR --epsilon 1 4 16
-  dzoa compare config.toml --algorithms d-zoa:output,dp-admm,dp-gd --epsilon 2 --trials 50
+  dzoa compare config.toml --algorithms joint-gradient:1,d-zoa:output,dp-gd --trials 50
 
-Every algorithm is tuned over twelve declared settings, on other draws than
-those reported. d-zoa takes a mechanism behind a colon: d-zoa:output,
-d-zoa:scalar, d-zoa:none. `admm` is exact and not private.")]
+Joint sums take their public rules; every other algorithm is tuned over twelve
+declared settings, on other draws than those reported. d-zoa takes a mechanism
+behind a colon: d-zoa:output, d-zoa:scalar, d-zoa:none. Joint sums take the
+number of agents that may collude: joint-gradient:1; without it, all others may.
+`admm` is exact and not private.")]
     Compare(CompareArgs),
     /// Draw the paper's figures, and those it should have had, as SVG, PNG and CSV
     #[command(after_help = "Examples:
@@ -344,7 +346,7 @@ pub struct CompareArgs {
     #[arg(
         long,
         value_name = "LIST",
-        default_value = "d-zoa:output,d-zoa:scalar,dp-admm,p-admm,dp-gd,admm"
+        default_value = "joint-gradient,d-zoa:output,d-zoa:scalar,dp-admm,p-admm,dp-gd,admm"
     )]
     pub algorithms: String,
     /// Total epsilons of whole runs

@@ -33,7 +33,7 @@ pub fn row(entry: &ContestEntry) -> ComparisonRow {
         bytes: costs.bytes,
         oracle_calls: costs.oracle_calls,
         seconds: pick(|o| o.seconds, 0.5).unwrap_or(0.0),
-        needs: needs(entry),
+        needs: taken(entry),
         settings: entry.settings.iter().map(|setting| plain(setting)).collect(),
         note: String::new(),
     }
@@ -43,7 +43,7 @@ pub fn row(entry: &ContestEntry) -> ComparisonRow {
 const COLLUDING: &str = "colluding";
 
 /// What it takes, the condition of its guarantee among it.
-fn needs(entry: &ContestEntry) -> Vec<String> {
+fn taken(entry: &ContestEntry) -> Vec<String> {
     let condition = match entry.contender.colluders {
         Some(Colluders::AtMost(count)) => Some(format!("at most {count} {COLLUDING}")),
         Some(Colluders::All) | None => None,
