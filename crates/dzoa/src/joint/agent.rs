@@ -44,6 +44,8 @@ pub struct JointSetup {
     pub ledger: Ledger,
     /// The run that it is charged for.
     pub run: RunId,
+    /// Whether its root is erased: then it says again what it said, and nothing else.
+    pub past: bool,
     /// What follows from the meeting.
     pub open: Open,
 }
@@ -142,6 +144,7 @@ pub struct JointAgent {
     position: usize,
     hello: Saying,
     run: RunId,
+    past: bool,
     /// Until everybody has met.
     before: Ledger,
     open: Option<Open>,
@@ -161,7 +164,7 @@ pub struct JointAgent {
 impl JointAgent {
     /// Before anybody has met. The name is one of the members'.
     pub fn new(setup: JointSetup) -> Self {
-        let JointSetup { name, members, key, rows, ledger, run, open } = setup;
+        let JointSetup { name, members, key, rows, ledger, run, past, open } = setup;
         let position = members.position(&name).unwrap_or(0);
         let mut agent = Self {
             heard: vec![None; members.len()],
@@ -170,6 +173,7 @@ impl JointAgent {
             position,
             hello: Saying::Hello { key, rows },
             run,
+            past,
             before: ledger,
             open: Some(open),
             roster: None,
@@ -218,6 +222,17 @@ impl JointAgent {
     /// How it ended, once it has.
     pub fn status(&self) -> Option<&Status> {
         self.status.as_ref()
+    }
+
+    /// Whether its root is erased: then it says again what it said, and nothing else.
+    pub fn is_past(&self) -> bool {
+        self.past
+    }
+
+    /// Whether the run has ended at all agents alike. Nothing of it is computed again, and nobody
+    /// needs its root.
+    pub fn is_over(&self) -> bool {
+        self.stage > 1 && self.status.is_some()
     }
 
     /// Everybody's mask keys, once everybody has met.

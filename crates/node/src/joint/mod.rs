@@ -111,6 +111,9 @@ impl JointNode {
         };
         node.circle.durable = node.agent.ledger().seen();
         node.take_up(opened.records, now)?;
+        if node.agent.is_past() && !node.agent.is_over() {
+            return Err(NodeError::NoRoot);
+        }
         Ok(node)
     }
 

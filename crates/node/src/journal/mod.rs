@@ -1,9 +1,9 @@
 //! What an agent must not forget, on disk before anything leaves.
 //!
 //! An append-only log of records, each with its length and a CRC-32. The first one names the
-//! network, the agent and its rows, and holds the key of the agent's randomness; every further one
-//! holds what a round took in and what was charged and released on the strength of it. One
-//! `fdatasync` a round makes both durable.
+//! network, the agent and its rows, and says where the root of the agent's randomness is; every
+//! further one holds what a round took in and what was charged and released on the strength of it.
+//! One `fdatasync` a round makes both durable.
 //!
 //! **Why nothing is released twice with different values.** A vector is sent only as a [`Durable`],
 //! which only [`Journal::commit`] makes. So whatever was sent is in the journal, and after a
@@ -15,15 +15,20 @@
 //! backup, is refused: by the ledger, and by the neighbours. A record that is damaged anywhere but
 //! at the very end of the file is refused, too.
 //!
-//! The journal holds private values (the key, duals of the solver): it is readable by its owner
-//! only.
+//! The journal of an agent that exchanges vectors holds private values (the root, duals of the
+//! solver): it is readable by its owner only. That of one that takes joint sums holds what was sent
+//! and received; its root lies in a [`RootFile`], which is erased when the run is over.
 
 mod medium;
 mod record;
+mod root;
 mod trail;
 
 pub use medium::{JournalFile, Medium, Memory};
-pub use record::{FORMAT, JournalRecord, PersistedInputs, PersistedPart, PersistedPast, Start};
+pub use record::{
+    FORMAT, JournalRecord, PersistedInputs, PersistedPart, PersistedPast, RootPlace, Start,
+};
+pub use root::RootFile;
 pub use trail::Trail;
 
 use dzoa::agent::Envelope;
@@ -228,11 +233,11 @@ pub fn read(path: &Path) -> Result<Vec<JournalRecord>, JournalError> {
     Ok(parse(&std::fs::read(path)?)?.records)
 }
 
-/// The key of the agent whose journal it is: a secret.
-pub fn key(records: &[JournalRecord]) -> [u8; 32] {
+/// The root of the agent whose journal it is, where that holds it: a secret.
+pub fn root(records: &[JournalRecord]) -> Option<[u8; 32]> {
     match records.first() {
-        Some(JournalRecord::Start(start)) => start.key,
-        _ => [0; 32],
+        Some(JournalRecord::Start(start)) => start.root(),
+        _ => None,
     }
 }
 

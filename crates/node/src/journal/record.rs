@@ -9,7 +9,7 @@ use dzoa::privacy::{Charge, RunId, Sealed, Seen};
 use serde::{Deserialize, Serialize};
 
 /// The format of journals.
-pub const FORMAT: u32 = 3;
+pub const FORMAT: u32 = 4;
 /// Length and checksum in front of a record.
 const HEAD: usize = 8;
 
@@ -22,12 +22,37 @@ pub struct Start {
     pub network: [u8; 32],
     /// The agent.
     pub agent: String,
-    /// Digest of its rows, keyed with the key below.
+    /// Digest of its rows, keyed with its root.
     pub rows: String,
-    /// The key of its randomness: a secret.
-    pub key: [u8; 32],
+    /// Where the root of its randomness is.
+    pub root: RootPlace,
     /// The ledger that it charges.
     pub ledger: RunId,
+}
+
+/// Where the root of an agent's randomness is: a secret.
+#[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub enum RootPlace {
+    /// In the journal itself.
+    Here([u8; 32]),
+    /// In a [`RootFile`](super::RootFile), as long as the run is not over. What the journal keeps
+    /// of it is no secret.
+    Apart {
+        /// The run that follows from it.
+        run: RunId,
+        /// The public mask key that follows from it.
+        public: [u8; 32],
+    },
+}
+
+impl Start {
+    /// The root, where it is in the journal.
+    pub fn root(&self) -> Option<[u8; 32]> {
+        match self.root {
+            RootPlace::Here(root) => Some(root),
+            RootPlace::Apart { .. } => None,
+        }
+    }
 }
 
 /// One record.

@@ -125,6 +125,9 @@ pub enum NodeError {
         /// Releases without a charge.
         missing: usize,
     },
+    /// The run is not over, and what its noise follows from is gone.
+    #[error("the root key of this run is missing, and the run is not over")]
+    NoRoot,
     /// Fewer neighbours.
     #[error("cannot go on without `{name}`: {why}")]
     Leave {

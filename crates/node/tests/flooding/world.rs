@@ -1,7 +1,7 @@
 //! A network of agents that take joint sums, in memory.
 
 use dzoa::joint::{Saying, SumPart};
-use dzoa::plan::{Algorithm, Auto, Data, JointSeat, Keys, Mechanism, Plan, RunSpec};
+use dzoa::plan::{Algorithm, Auto, Data, JointSeat, Keys, Mechanism, PastRoot, Plan, RunSpec};
 use dzoa::prelude::*;
 use dzoa::privacy::{Charge, Colluders, Entry, Header, LEDGER_FORMAT, Ledger, LedgerRecord};
 use dzoa::problem::Synthetic;
@@ -10,7 +10,7 @@ use dzoa::tuning::Setting;
 use dzoa_node::certs::{Authority, CertFiles};
 use dzoa_node::drive::step;
 use dzoa_node::joint::{Credentials, JointNode, JointPlace};
-use dzoa_node::journal::{self, Journal, Memory, Start};
+use dzoa_node::journal::{self, Journal, Memory, RootPlace, Start};
 use dzoa_node::node::{End, NodeError, NodeSettings, OnLoss, Running};
 use dzoa_node::transport::{Faults, SimulatedNetwork, Transport};
 use dzoa_node::wire::{Frame, Received, longest_letter};
@@ -111,7 +111,8 @@ pub struct World {
     pub spec: RunSpec,
     pub data: Data,
     pub journals: Vec<Memory>,
-    pub keys: Vec<[u8; 32]>,
+    /// The roots, which lie apart; `None` once they are erased.
+    pub keys: Vec<Option<[u8; 32]>>,
     pub ledgers: Vec<Arc<Mutex<Vec<Entry>>>>,
     pub network: SimulatedNetwork,
     pub nodes: Vec<Option<JointNode>>,
@@ -129,7 +130,7 @@ impl World {
             graph,
             spec,
             journals: (0..agents).map(|_| Memory::default()).collect(),
-            keys: vec![Streams::from_seed(SEED).key(); agents],
+            keys: vec![Some(Streams::from_seed(SEED).key()); agents],
             ledgers: (0..agents).map(|_| Arc::default()).collect(),
             network: SimulatedNetwork::new(faults, seed),
             nodes: (0..agents).map(|_| None).collect(),
@@ -164,12 +165,14 @@ impl World {
     /// Starts agent k on its journal and its ledger, as they are now.
     pub fn start(&mut self, k: usize) -> Result<(), NodeError> {
         let name = self.graph.names()[k].clone();
+        let seat = JointSeat { spec: &self.spec, data: &self.data, graph: &self.graph, k };
+        let streams = Streams::from_key(self.keys[k].unwrap_or_default(), false);
         let first = Start {
             journal: journal::FORMAT,
             network: [7; 32],
             agent: name.clone(),
             rows: String::new(),
-            key: self.keys[k],
+            root: RootPlace::Apart { run: streams.run_id(), public: seat.public_key(&streams) },
             ledger: self.header(k).id,
         };
         let opened = Journal::open(Box::new(self.journals[k].clone()), || Ok(first))?;
@@ -184,9 +187,12 @@ impl World {
             }
             Ok(())
         };
-        let streams = Streams::from_key(opened.first.key, false);
-        let seat = JointSeat { spec: &self.spec, data: &self.data, graph: &self.graph, k };
-        let mut agent = seat.agent(before, &streams).unwrap();
+        let mut agent = match (self.keys[k], opened.first.root) {
+            (None, RootPlace::Apart { run, public }) => {
+                seat.past_agent(before, PastRoot { run, key: public }).unwrap()
+            }
+            _ => seat.agent(before, &streams).unwrap(),
+        };
         self.pinned.into_iter().for_each(|roster| agent.pin(roster));
         self.sessions += 1;
         let settings = NodeSettings {

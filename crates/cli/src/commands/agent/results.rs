@@ -29,7 +29,8 @@ pub struct Results<'a> {
     pub instances: &'a Instances,
     pub plan: &'a Plan,
     pub k: usize,
-    pub streams: &'a Streams,
+    /// `None` once the root key is erased.
+    pub streams: Option<&'a Streams>,
 }
 
 /// What was charged to the rows.
@@ -87,7 +88,7 @@ impl Results<'_> {
         let (gained, graph) = (node.gained(), &instances.graph);
         let plan = &self.last_plan(node)?;
         let finished = *end == End::Agent(Status::Finished);
-        let measured = |agent| plan.measured_noise(k, agent, self.streams);
+        let measured = |agent| plan.measured_noise(k, agent, self.streams?);
         let noise = node.exchanging().filter(|_| finished).and_then(measured);
         let (features, mut estimate) = (instances.columns.len(), gained.estimate);
         estimate.resize(features, 0.0);

@@ -3,10 +3,12 @@
 use crate::args::AgentArgs;
 use crate::config::Config;
 use crate::ledger_file::{self, LedgerFile, affordable, ledger_name};
-use dzoa::plan::Plan;
+use dzoa::plan::{JointSeat, Plan};
 use dzoa::prelude::*;
 use dzoa::privacy::{Budget, RunId};
-use dzoa_node::journal::{self, Journal, JournalError, JournalFile, Opened, Start};
+use dzoa_node::journal::{
+    self, Journal, JournalError, JournalFile, Opened, RootFile, RootPlace, Start,
+};
 use dzoa_table::{Error, Result, shown};
 use std::path::{Path, PathBuf};
 
@@ -16,12 +18,20 @@ pub struct StateOwner<'a> {
     /// Digest of the network file.
     pub network: [u8; 32],
     pub samples: &'a Samples,
+    /// Its place among those that take joint sums, if it takes them.
+    pub seat: Option<JointSeat<'a>>,
 }
 
 /// Journal and ledger of an agent.
 pub struct State {
     pub opened: Opened,
     pub ledger: LedgerFile,
+    /// `None` once the root key is erased.
+    pub streams: Option<Streams>,
+    /// The run that is charged.
+    pub run: RunId,
+    /// Where the root key lies, if not in the journal.
+    pub root: RootFile,
 }
 
 impl State {
@@ -36,24 +46,31 @@ impl State {
         let begun = std::fs::metadata(&path).is_ok_and(|file| file.len() > 0);
         let ledger = open_ledger(args, about.config, begun)?;
         let id = ledger.ledger.header().map(|header| header.id).unwrap_or_default();
-        let start = || {
-            Ok(Start {
-                journal: journal::FORMAT,
-                network: about.network,
-                agent: args.name.clone(),
-                rows: rows(fresh, about.samples),
-                key: fresh.key(),
-                ledger: id,
-            })
-        };
+        let root = RootFile::in_directory(dir);
+        let start = || about.start(&args.name, &root, fresh, id);
         let opened =
             Journal::open(Box::new(medium), start).map_err(|error| of_journal(&error, dir))?;
         let first = &opened.first;
-        let now = rows(&Streams::from_key(first.key, false), about.samples);
+        let key = match first.root {
+            RootPlace::Here(key) => Some(key),
+            RootPlace::Apart { .. } => root.read().map_err(|error| {
+                Error::run(format!("{}: {error}", root.path().display()))
+                    .hint("restore it from the newest backup of the state directory")
+            })?,
+        };
+        let streams = key.map(|key| Streams::from_key(key, about.config.run.seed.is_some()));
+        let run = match (first.root, &streams) {
+            (RootPlace::Apart { run, .. }, _) => run,
+            (_, streams) => streams.as_ref().map(Streams::run_id).unwrap_or_default(),
+        };
+        // Without its root an agent says again what it said, and asks no row.
+        let now = streams.as_ref().map_or(first.rows.clone(), |root| rows(root, about.samples));
+        let own_run = streams.as_ref().map_or(run, Streams::run_id);
         let hex = |digest: [u8; 32]| blake3::Hash::from(digest).to_hex().to_string();
         let pairs = [
             ("network file", hex(first.network), hex(about.network)),
             ("agent", first.agent.clone(), args.name.clone()),
+            ("root key", run.to_string(), own_run.to_string()),
             ("data set", first.rows.clone(), now),
             ("ledger", first.ledger.to_string(), id.to_string()),
         ];
@@ -64,7 +81,32 @@ impl State {
                 return Err(of_journal(&error, dir));
             }
         }
-        Ok(Self { opened, ledger })
+        Ok(Self { opened, ledger, streams, run, root })
+    }
+}
+
+impl StateOwner<'_> {
+    /// The first record of a journal. Where the root key lies apart it is durable before.
+    fn start(
+        &self,
+        name: &str,
+        root: &RootFile,
+        fresh: &Streams,
+        ledger: RunId,
+    ) -> std::io::Result<Start> {
+        let (mut streams, mut place) = (fresh.clone(), RootPlace::Here(fresh.key()));
+        if let Some(seat) = self.seat {
+            match root.read()? {
+                // A crash before the first record.
+                Some(key) => streams = Streams::from_key(key, fresh.seeded()),
+                None => root.create(&fresh.key())?,
+            }
+            let (run, public) = (streams.run_id(), seat.public_key(&streams));
+            place = RootPlace::Apart { run, public };
+        }
+        let rows = rows(&streams, self.samples);
+        let (network, agent) = (self.network, name.into());
+        Ok(Start { journal: journal::FORMAT, network, agent, rows, root: place, ledger })
     }
 }
 
