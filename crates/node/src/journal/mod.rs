@@ -88,6 +88,23 @@ pub enum JournalError {
     },
 }
 
+impl JournalError {
+    /// What its owner can do.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::InUse => "is the agent running already? one process has one state directory",
+            Self::Other { .. } | Self::OtherFormat { .. } => {
+                "start a new run in a new state directory; its releases are charged anew"
+            }
+            Self::Io(_) => "nothing is sent before it is kept: make room, or mend the disk",
+            Self::Damaged { .. } | Self::Unreadable { .. } | Self::NotRecorded { .. } => {
+                "restore it from a backup; or start anew in a new state directory, with the same \
+                 ledger"
+            }
+        }
+    }
+}
+
 /// A vector of this agent that is on disk: a release, or an average of releases. Made by
 /// [`Journal::commit`] alone, and the only thing that [`crate::wire::Outgoing`] is made from.
 ///

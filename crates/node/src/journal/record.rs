@@ -46,6 +46,14 @@ pub enum RootPlace {
 }
 
 impl Start {
+    /// The run, where the root lies apart.
+    pub fn run(&self) -> Option<RunId> {
+        match self.root {
+            RootPlace::Here(_) => None,
+            RootPlace::Apart { run, .. } => Some(run),
+        }
+    }
+
     /// The root, where it is in the journal.
     pub fn root(&self) -> Option<[u8; 32]> {
         match self.root {

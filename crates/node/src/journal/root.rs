@@ -1,6 +1,7 @@
 //! The root key of a run, in a file of its own: whoever has it can subtract the agent's noise from
 //! recorded traffic, so it is erased when the run is over, and the journal stays.
 
+use super::{RootPlace, Start};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -34,6 +35,23 @@ impl RootFile {
             io::Error::new(io::ErrorKind::InvalidData, "a root key has 32 bytes, and this has not")
         })?;
         Ok(Some(key))
+    }
+
+    /// The root of a run that begins: this one, durable, or the one that a process left behind
+    /// that ended before its first record.
+    pub fn begin(&self, fresh: [u8; 32]) -> io::Result<[u8; 32]> {
+        match self.read()? {
+            Some(key) => Ok(key),
+            None => self.create(&fresh).map(|()| fresh),
+        }
+    }
+
+    /// The root of the run whose journal begins so; `None` once it is erased.
+    pub fn of(&self, first: &Start) -> io::Result<Option<[u8; 32]>> {
+        match first.root {
+            RootPlace::Here(key) => Ok(Some(key)),
+            RootPlace::Apart { .. } => self.read(),
+        }
     }
 
     /// Writes the key, readable by its owner only. Durable when it returns, and never half there.

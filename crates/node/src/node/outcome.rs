@@ -66,6 +66,33 @@ impl End {
     }
 }
 
+impl End {
+    /// What its owner can do; `None` where the agent's part is done.
+    pub fn hint(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Agent(Status::Finished) => return None,
+            Self::Agent(_) => "the neighbours were told; what was released stays released",
+            Self::NeighbourLost { .. } => {
+                "the same command goes on from there once the neighbour is back; or set \
+                 network.on_loss = \"continue\", where the algorithm can"
+            }
+            Self::NeighbourLeft { .. } => {
+                "the same command goes on from there once the neighbour is back"
+            }
+            Self::RolledBack { .. } => {
+                "restore the newest state directory and ledger; without a newer state begin a new \
+                 run in a new directory, with a ledger that holds every charge"
+            }
+            Self::Disagreed { .. } => {
+                "compare network files, versions and rosters by telephone before a new run"
+            }
+            Self::LeftBehind { .. } => {
+                "the others' result stands without this agent's rows from that round on"
+            }
+        })
+    }
+}
+
 impl fmt::Display for End {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -142,6 +169,32 @@ pub enum NodeError {
     /// The journal was written with another end in mind.
     #[error("the journal does not continue this run: round {0} cannot have ended as it says")]
     Order(u64),
+}
+
+impl NodeError {
+    /// What its owner can do.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Journal(_) | Self::Ledger(_) => {
+                "nothing was sent that is not kept; mend the disk and start again"
+            }
+            Self::Leave { .. } => "start again when the neighbour is back",
+            Self::JournalBehind { .. } => {
+                "restore the newest state directory; or begin a new run in a new one with the same \
+                 ledger, charged anew"
+            }
+            Self::NoRoot => {
+                "restore root.key from the newest backup of the state directory; or begin a new \
+                 run in a new one with the same ledger, charged anew"
+            }
+            Self::LedgerBehind { .. } => {
+                "restore the newest ledger: what it lacks was released all the same"
+            }
+            _ => {
+                "restore the state directory, or start a new run in a new one with the same ledger"
+            }
+        }
+    }
 }
 
 /// Something that an honest neighbour would not have sent.

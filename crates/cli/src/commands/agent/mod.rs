@@ -321,28 +321,6 @@ fn of_certs(error: CertError) -> Error {
     Error::input(error.to_string()).hint("`dzoa certs` makes and renews certificates")
 }
 
-fn trouble(error: NodeError) -> Error {
-    let hint = match &error {
-        NodeError::Journal(_) | NodeError::Ledger(_) => {
-            "nothing was sent that is not kept; mend the disk and start again"
-        }
-        NodeError::Leave { .. } => "start again when the neighbour is back",
-        NodeError::JournalBehind { .. } => {
-            "restore the newest state directory; or begin a new run in a new one with the same \
-             ledger, charged anew"
-        }
-        NodeError::NoRoot => {
-            "restore root.key from the newest backup of the state directory; or begin a new run in \
-             a new one with the same ledger, charged anew"
-        }
-        NodeError::LedgerBehind { .. } => {
-            "restore the newest ledger: what it lacks was released all the same"
-        }
-        _ => "restore the state directory, or start a new run in a new one with the same ledger",
-    };
-    Error::run(error.to_string()).hint(hint)
-}
-
 /// Erases the root key of joint sums that are over: with it, recorded traffic gives away the noise.
 fn forget(args: &AgentArgs, node: &dyn Running, root: &RootFile) -> Result<()> {
     let over = node.summing().is_some_and(JointAgent::is_over);
@@ -355,28 +333,14 @@ fn forget(args: &AgentArgs, node: &dyn Running, root: &RootFile) -> Result<()> {
     })
 }
 
+fn trouble(error: NodeError) -> Error {
+    Error::run(error.to_string()).hint(error.hint())
+}
+
 /// Whether the agent's part counts as done.
 fn verdict(end: &End) -> Result<()> {
-    let hint = match end {
-        End::Agent(Status::Finished) => return Ok(()),
-        End::Agent(_) => "the neighbours were told; what was released stays released",
-        End::NeighbourLost { .. } => {
-            "the same command goes on from there once the neighbour is back; or set \
-             network.on_loss = \"continue\", where the algorithm can"
-        }
-        End::NeighbourLeft { .. } => {
-            "the same command goes on from there once the neighbour is back"
-        }
-        End::RolledBack { .. } => {
-            "restore the newest state directory and ledger; without a newer state begin a new run \
-             in a new directory, with a ledger that holds every charge"
-        }
-        End::Disagreed { .. } => {
-            "compare network files, versions and rosters by telephone before a new run"
-        }
-        End::LeftBehind { .. } => {
-            "the others' result stands without this agent's rows from that round on"
-        }
-    };
-    Err(Error::run(end.to_string()).hint(hint))
+    match end.hint() {
+        None => Ok(()),
+        Some(hint) => Err(Error::run(end.to_string()).hint(hint)),
+    }
 }

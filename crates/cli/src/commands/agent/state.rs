@@ -51,26 +51,20 @@ impl State {
         let opened =
             Journal::open(Box::new(medium), start).map_err(|error| of_journal(&error, dir))?;
         let first = &opened.first;
-        let key = match first.root {
-            RootPlace::Here(key) => Some(key),
-            RootPlace::Apart { .. } => root.read().map_err(|error| {
-                Error::run(format!("{}: {error}", root.path().display()))
-                    .hint("restore it from the newest backup of the state directory")
-            })?,
-        };
+        let key = root.of(first).map_err(|error| {
+            Error::run(format!("{}: {error}", root.path().display()))
+                .hint("restore it from the newest backup of the state directory")
+        })?;
         let streams = key.map(|key| Streams::from_key(key, about.config.run.seed.is_some()));
-        let run = match (first.root, &streams) {
-            (RootPlace::Apart { run, .. }, _) => run,
-            (_, streams) => streams.as_ref().map(Streams::run_id).unwrap_or_default(),
-        };
+        let own_run = streams.as_ref().map(Streams::run_id);
+        let run = first.run().or(own_run).unwrap_or_default();
         // Without its root an agent says again what it said, and asks no row.
         let now = streams.as_ref().map_or(first.rows.clone(), |root| rows(root, about.samples));
-        let own_run = streams.as_ref().map_or(run, Streams::run_id);
         let hex = |digest: [u8; 32]| blake3::Hash::from(digest).to_hex().to_string();
         let pairs = [
             ("network file", hex(first.network), hex(about.network)),
             ("agent", first.agent.clone(), args.name.clone()),
-            ("root key", run.to_string(), own_run.to_string()),
+            ("root key", run.to_string(), own_run.unwrap_or(run).to_string()),
             ("data set", first.rows.clone(), now),
             ("ledger", first.ledger.to_string(), id.to_string()),
         ];
@@ -94,16 +88,14 @@ impl StateOwner<'_> {
         fresh: &Streams,
         ledger: RunId,
     ) -> std::io::Result<Start> {
-        let (mut streams, mut place) = (fresh.clone(), RootPlace::Here(fresh.key()));
-        if let Some(seat) = self.seat {
-            match root.read()? {
-                // A crash before the first record.
-                Some(key) => streams = Streams::from_key(key, fresh.seeded()),
-                None => root.create(&fresh.key())?,
+        let (streams, place) = match self.seat {
+            None => (fresh.clone(), RootPlace::Here(fresh.key())),
+            Some(seat) => {
+                let streams = Streams::from_key(root.begin(fresh.key())?, fresh.seeded());
+                let (run, public) = (streams.run_id(), seat.public_key(&streams));
+                (streams, RootPlace::Apart { run, public })
             }
-            let (run, public) = (streams.run_id(), seat.public_key(&streams));
-            place = RootPlace::Apart { run, public };
-        }
+        };
         let rows = rows(&streams, self.samples);
         let (network, agent) = (self.network, name.into());
         Ok(Start { journal: journal::FORMAT, network, agent, rows, root: place, ledger })
@@ -172,17 +164,5 @@ fn ledger_path(args: &AgentArgs, config: &Config) -> Result<PathBuf> {
 }
 
 fn of_journal(error: &JournalError, dir: &Path) -> Error {
-    let hint = match error {
-        JournalError::InUse => "is the agent running already? one process has one state directory",
-        JournalError::Other { .. } | JournalError::OtherFormat { .. } => {
-            "start a new run in a new state directory; its releases are charged anew"
-        }
-        JournalError::Io(_) => "nothing is sent before it is kept: make room, or mend the disk",
-        JournalError::Damaged { .. }
-        | JournalError::Unreadable { .. }
-        | JournalError::NotRecorded { .. } => {
-            "restore it from a backup; or start anew in a new state directory, with the same ledger"
-        }
-    };
-    Error::run(format!("{}: {error}", dir.display())).hint(hint)
+    Error::run(format!("{}: {error}", dir.display())).hint(error.hint())
 }
