@@ -21,6 +21,7 @@ mod averaged;
 mod contributor;
 mod descent;
 mod frame;
+mod leaving;
 mod newton;
 mod quadratic;
 mod shared;
@@ -37,7 +38,7 @@ pub use contributor::{
 pub use descent::{DescentSettings, Probing, SumDescent};
 pub use frame::DirectionFrame;
 pub use newton::{Newton, NewtonSettings};
-pub use shared::{Joined, SharedRounds};
+pub use shared::{Joined, Reshare, SharedRounds};
 pub use slopes::Slopes;
 
 use dzoa_privacy::joint::NoRegion;

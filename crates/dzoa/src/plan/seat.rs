@@ -103,7 +103,10 @@ impl JointSeat<'_> {
                         .map(Contributor::without_secrets),
                 };
                 let contributor = contributor.map_err(|no| Refused::NoShares(no.to_string()))?;
-                Ok(Box::new(Joined::new(session, contributor)))
+                let joint = joint.clone();
+                let reshare =
+                    move |left: &Members| joint.without(left).map_err(|no| no.to_string());
+                Ok(Box::new(Joined::new(session, contributor, Box::new(reshare))))
             };
             joined().map_err(|no| Unplanned(no.to_string()))
         })

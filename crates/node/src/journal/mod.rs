@@ -29,7 +29,7 @@ pub use record::{
     FORMAT, JournalRecord, PersistedInputs, PersistedPart, PersistedPast, RootPlace, Start,
 };
 pub use root::RootFile;
-pub use trail::Trail;
+pub use trail::{Trail, TrailRound};
 
 use dzoa::agent::Envelope;
 use dzoa::joint::{Notice, Saying};
@@ -150,7 +150,7 @@ impl DurableNotice {
     pub fn public(notice: Notice) -> Option<Self> {
         match notice.saying {
             Saying::Hello { .. } | Saying::Ready { .. } => Some(Self(notice)),
-            Saying::Part(_) => None,
+            Saying::Part(_) | Saying::Leave { .. } => None,
         }
     }
 }
@@ -208,7 +208,8 @@ impl Journal {
         Ok(Durable(vector))
     }
 
-    /// Makes the record of a stage durable, and with it the right to send the part that it holds.
+    /// Makes the record of a stage durable, and with it the right to send what this agent says in
+    /// it: its part, or that it gives up.
     pub fn commit_part(
         &mut self,
         record: &JournalRecord,

@@ -93,6 +93,16 @@ pub enum JournalRecord {
         /// How far the neighbours' ledgers were seen, where that is news.
         seen: Vec<(usize, Seen)>,
     },
+    /// This agent gave up an attempt at a sum: bindingly.
+    Leaving {
+        /// Without whom it is to begin anew, by position among the members.
+        gone: Vec<usize>,
+    },
+    /// All that are left gave it up alike, and begin it anew.
+    Redone {
+        /// What the others said, each signed by its writer.
+        letters: Vec<Letter>,
+    },
 }
 
 /// [`PastPart`] at rest: what was sent, never what it hides.
@@ -203,6 +213,7 @@ impl JournalRecord {
     pub(super) fn holds(&self, notice: &Notice) -> bool {
         match (self, &notice.saying) {
             (Self::Stage { past: Some(past), .. }, Saying::Part(part)) => past.part.part() == *part,
+            (Self::Leaving { gone: kept }, Saying::Leave { gone }) => kept == gone,
             _ => false,
         }
     }

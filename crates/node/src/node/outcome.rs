@@ -43,6 +43,20 @@ pub enum End {
         /// Who, and about what.
         what: String,
     },
+    /// Too few are left to go on.
+    TooFewLeft {
+        /// Who is gone.
+        gone: Vec<String>,
+        /// Our round.
+        round: u64,
+    },
+    /// Those that are left do not agree who is gone, or somebody has the sum that others gave up.
+    NoAgreement {
+        /// Whom this agent would have gone on without.
+        gone: Vec<String>,
+        /// Our round.
+        round: u64,
+    },
     /// A neighbour went on without us.
     LeftBehind {
         /// Who.
@@ -61,6 +75,8 @@ impl End {
             Self::NeighbourLeft { .. } => "neighbour-left",
             Self::RolledBack { .. } => "rolled-back",
             Self::Disagreed { .. } => "disagreed",
+            Self::TooFewLeft { .. } => "too-few-left",
+            Self::NoAgreement { .. } => "no-agreement",
             Self::LeftBehind { .. } => "left-behind",
         }
     }
@@ -86,6 +102,9 @@ impl End {
             Self::Disagreed { .. } => {
                 "compare network files, versions and rosters by telephone before a new run"
             }
+            Self::TooFewLeft { .. } | Self::NoAgreement { .. } => {
+                "the model of the last sum stands; the others' rows can only be added in a new run"
+            }
             Self::LeftBehind { .. } => {
                 "the others' result stands without this agent's rows from that round on"
             }
@@ -110,6 +129,18 @@ impl fmt::Display for End {
                 "status RolledBack: {name} remembers more of this agent than is here: {what}"
             ),
             Self::Disagreed { what } => write!(f, "status Disagreed: {what}"),
+            Self::TooFewLeft { gone, round } => write!(
+                f,
+                "status TooFewLeft: {} are gone in round {round}, and without them no more than \
+                 half of the agents are left",
+                gone.join(", ")
+            ),
+            Self::NoAgreement { gone, round } => write!(
+                f,
+                "status NoAgreement: the agents that are left do not all go on without {} from \
+                 round {round}",
+                gone.join(", ")
+            ),
             Self::LeftBehind { name, round } => {
                 write!(f, "status LeftBehind: {name} went on without this agent from round {round}")
             }

@@ -8,7 +8,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use std::time::Duration;
 
-fn seconds(seconds: f64) -> Duration {
+pub fn seconds(seconds: f64) -> Duration {
     Duration::from_secs_f64(seconds)
 }
 
@@ -56,7 +56,7 @@ fn a_partition_that_never_heals_ends_with_a_sentence() {
 }
 
 /// Ends a process: sometimes after it computed and persisted, with or without having sent it.
-fn kill(world: &mut World, k: usize, rng: &mut StdRng) {
+pub fn kill(world: &mut World, k: usize, rng: &mut StdRng) {
     let Some(mut node) = world.nodes[k].take() else { return };
     if rng.random_bool(0.5) {
         let now = world.network.now();

@@ -3,7 +3,9 @@
 use dzoa::joint::{Saying, SumPart};
 use dzoa::plan::{Algorithm, Auto, Data, JointSeat, Keys, Mechanism, PastRoot, Plan, RunSpec};
 use dzoa::prelude::*;
-use dzoa::privacy::{Charge, Colluders, Entry, Header, LEDGER_FORMAT, Ledger, LedgerRecord};
+use dzoa::privacy::{
+    Budget, Charge, Colluders, Entry, Header, LEDGER_FORMAT, Ledger, LedgerRecord,
+};
 use dzoa::problem::Synthetic;
 use dzoa::streams::Purpose;
 use dzoa::tuning::Setting;
@@ -22,6 +24,9 @@ use std::time::Duration;
 pub const P: usize = 3;
 pub const ROUNDS: u64 = 4;
 const SEED: u64 = 9;
+
+/// How long a neighbour may be silent.
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A schedule that has not ended by then hangs.
 pub const LIMIT: Duration = Duration::from_secs(3600);
@@ -118,6 +123,8 @@ pub struct World {
     pub nodes: Vec<Option<JointNode>>,
     pub ends: Vec<Option<(End, Vec<u64>)>>,
     pub pinned: Option<dzoa::privacy::Digest>,
+    pub on_loss: OnLoss,
+    pub budget: Option<Budget>,
     /// Processes so far.
     sessions: u64,
 }
@@ -136,6 +143,8 @@ impl World {
             nodes: (0..agents).map(|_| None).collect(),
             ends: vec![None; agents],
             pinned: None,
+            on_loss: OnLoss::Stop,
+            budget: None,
             sessions: 0,
         }
     }
@@ -148,9 +157,9 @@ impl World {
         simulation.estimate(0).into_iter().map(f64::to_bits).collect()
     }
 
-    fn header(&self, k: usize) -> Header {
+    pub fn header(&self, k: usize) -> Header {
         let (id, dataset) = ([k as u8 + 1; 16].into(), self.graph.names()[k].clone());
-        Header { ledger: LEDGER_FORMAT, id, dataset, budget: None }
+        Header { ledger: LEDGER_FORMAT, id, dataset, budget: self.budget }
     }
 
     /// What agent k was charged for.
@@ -200,14 +209,15 @@ impl World {
             program: "test".into(),
             session: self.sessions,
             names: self.graph.names().to_vec(),
-            patience: Duration::from_secs(60),
-            on_loss: OnLoss::Stop,
+            patience: PATIENCE,
+            on_loss: self.on_loss,
             round_limit: None,
             lag: 0,
             linger: Duration::from_secs(30),
         };
         let place = JointPlace {
-            neighbours: self.graph.neighbours(k).to_vec(),
+            graph: self.graph.clone(),
+            k,
             settings,
             longest_frame: longest_letter(self.graph.len(), P * (P + 1) / 2),
             credentials: Credentials::new(&CertFiles::of(certs(), &name)).unwrap(),
@@ -279,7 +289,8 @@ impl World {
             let frame = Frame::decode(&frame, usize::MAX).unwrap();
             if let Received::Letter { letter, .. } = frame.body {
                 let notice = letter.notice();
-                let place = (notice.origin, notice.stage);
+                let leaves = matches!(notice.saying, Saying::Leave { .. });
+                let place = (notice.origin, notice.stage, notice.attempt, leaves);
                 let first = known.entry(place).or_insert_with(|| notice.clone());
                 assert_eq!(*first, notice, "{case}: two letters for {place:?}");
             }

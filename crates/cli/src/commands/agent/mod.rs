@@ -164,7 +164,8 @@ impl Prepared {
         let mut agent = agent.map_err(refused)?;
         args.roster.into_iter().for_each(|roster| agent.pin(roster));
         let place = JointPlace {
-            neighbours: self.instances.graph.neighbours(self.k).to_vec(),
+            graph: self.instances.graph.clone(),
+            k: self.k,
             settings,
             longest_frame: self.longest_frame()?,
             credentials: Credentials::new(&self.certs).map_err(of_certs)?,

@@ -10,7 +10,7 @@ use dzoa::plan::Plan;
 use dzoa::prelude::*;
 use dzoa::privacy::{EarlierRuns, Ledger, RunId};
 use dzoa::run::evaluate::accuracy;
-use dzoa_node::journal::{self, Trail};
+use dzoa_node::journal::{self, Trail, TrailRound};
 use dzoa_node::node::{End, Running};
 use dzoa_report::refused;
 use dzoa_report::{
@@ -154,11 +154,11 @@ impl Results<'_> {
         let path = self.args.state.join("journal");
         let records = journal::read(&path)
             .map_err(|error| Error::run(format!("{}: {error}", path.display())))?;
-        let Trail { consensus, charged } = Trail::of(records);
+        let Trail { rounds, charged } = Trail::of(records);
         let mut csv = format!("{SHARED_TRACE_HEADER}\n");
         let name = csv_field(&self.args.name);
-        for (round, consensus) in consensus {
-            let spent = self.plan.claimed().spent(round, charged.iter().take(round as usize));
+        for TrailRound { round, consensus, charges } in rounds {
+            let spent = self.plan.claimed().spent(round, charged.iter().take(charges));
             let _ = writeln!(csv, "{round},{name},{consensus},{}", csv_number(spent));
         }
         Ok(csv)
