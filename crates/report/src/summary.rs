@@ -3,6 +3,7 @@
 use crate::units::OwnUnits;
 use dzoa::privacy::{Claim, FoundNoise, Statement};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// What is written into every file that holds values which depend on private rows and are not
 /// protected: errors, gaps, accuracies, what was measured.
@@ -21,7 +22,8 @@ pub struct Summary {
     /// The run's name.
     pub name: String,
     /// `finished`, `stopped`, `non-finite`, `diverged`, `budget-exhausted` or `not-certified`; from
-    /// an agent also `neighbour-lost`, `neighbour-left` or `left-behind`.
+    /// an agent also `neighbour-lost`, `neighbour-left`, `left-behind`, `too-few-left` or
+    /// `no-agreement`.
     pub status: String,
     /// d-zoa, admm.
     pub algorithm: String,
@@ -85,7 +87,7 @@ pub struct Summary {
     pub redundant: bool,
     /// Values of the objective asked for, all agents and trials.
     pub oracle_calls: u64,
-    /// Vectors sent from one agent to another (or to and from a coordinator), all trials.
+    /// Vectors sent over a link from one agent to another (or to or from a coordinator), all trials.
     #[serde(default)]
     pub messages: u64,
     /// Their values, at eight bytes each.
@@ -98,6 +100,9 @@ pub struct Summary {
     pub moved_inside: u64,
     /// Time of the rounds alone, summed over trials.
     pub seconds: f64,
+    /// Agents that the others went on without, and from which round on.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub went_on_without: BTreeMap<String, u64>,
     /// One entry per agent.
     pub privacy: Vec<PrivacyEntry>,
     /// The config as given.

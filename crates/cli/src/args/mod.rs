@@ -251,7 +251,7 @@ pub struct AgentArgs {
     /// Let the group read what this agent writes; without it only its owner can
     #[arg(long)]
     pub group_readable: bool,
-    /// Stop before anything is charged unless the roster of joint sums has this digest
+    /// Stop before anything is charged unless the roster of all agents has this digest
     #[arg(long, value_name = "DIGEST")]
     pub roster: Option<dzoa::privacy::Digest>,
     /// Keep root.key when joint sums are over; without it the key is erased: with it, whoever

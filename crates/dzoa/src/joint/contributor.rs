@@ -82,7 +82,7 @@ struct Hiding {
 pub enum Contribution {
     /// With noise, and with masks where the plan has them.
     Hidden(Masked),
-    /// As it is: nothing is promised.
+    /// A vector that nothing masks, as it was charged: with its noise, or as it is.
     Plain(Release),
 }
 

@@ -14,6 +14,7 @@ mod checks;
 mod claimed;
 mod data;
 mod defaults;
+mod flooded;
 mod forecast;
 mod given;
 mod intrinsic;

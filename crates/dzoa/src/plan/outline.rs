@@ -155,15 +155,13 @@ impl Plan {
     fn costs(&self) -> Costs {
         let baseline = self.baseline().ok().flatten();
         if self.joint().is_some() {
-            // Every part crosses every link once in each direction it has not come from.
-            let parts = self.graph().len() as u64 * self.rounds();
-            let messages = parts * 2 * self.graph().edges().count() as u64;
+            let messages = self.graph().flooded(self.graph().len() as u64) * self.rounds();
             let bytes = 8 * self.data().dim() as u64 * messages;
             return Costs { oracle_calls: 0, messages, bytes };
         }
         let messages = match (baseline, self.data()) {
             (Some(baseline), Data::Rows(_)) => {
-                (1..=self.rounds()).map(|round| baseline.messages(round)).sum()
+                (1..=self.rounds()).map(|round| baseline.messages(round, self.graph())).sum()
             }
             _ => {
                 let gossip = match self.average() {

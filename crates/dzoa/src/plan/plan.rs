@@ -112,7 +112,7 @@ impl Plan {
     }
 
     /// Plans for agent k alone where everybody's number of rows is known, as it is once agents that
-    /// take joint sums have met.
+    /// hear everybody have met.
     pub fn of_one_among(
         spec: &RunSpec,
         data: &Data,
@@ -128,16 +128,24 @@ impl Plan {
             let agent = graph.names()[k].clone();
             return Err(Refused::Empty { agent, samples: 0, neighbourhood });
         }
+        let joint = spec.algorithm.joint().is_some();
         let mut data = data.clone();
         if let Data::Rows(problem) = &mut data
-            && matches!(problem.scale, Scale::PooledOver(_))
+            && matches!(problem.scale, Scale::Pooled | Scale::PooledOver(_))
         {
             // Everybody's rows are known here, as they are where all are in one process.
-            problem.scale = Scale::Pooled;
+            problem.scale = match joint {
+                true => Scale::Pooled,
+                false => Scale::PooledOver(samples.iter().sum()),
+            };
         }
         let mut plan = Self::common(spec, &data, graph)?;
         plan.join(samples)?;
-        let charges = plan.charges(k, neighbourhood, None)?;
+        if let (false, Some(public)) = (joint, plan.public.take()) {
+            plan.public = Some(public.with_samples(samples));
+        }
+        let baseline = plan.baseline()?;
+        let charges = plan.charges(k, neighbourhood, baseline.as_deref())?;
         plan.agents = vec![AgentPlan { neighbourhood, inner: None, charges }];
         plan.first = k;
         Ok(plan)
@@ -216,6 +224,11 @@ impl Plan {
     /// What it is about.
     pub fn study(&self) -> JointStudy<'_> {
         JointStudy { spec: &self.spec, data: &self.data, graph: &self.graph }
+    }
+
+    /// The problem without its rows, where there are rows.
+    pub(super) fn public(&self) -> Option<&PublicProblem> {
+        self.public.as_ref()
     }
 
     /// What is decided about joint sums, where the algorithm takes them.

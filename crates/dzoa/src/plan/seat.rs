@@ -1,4 +1,4 @@
-//! From one agent's rows to an agent that meets the others and then takes joint sums with them.
+//! From one agent's rows to an agent that meets all others and then does its rounds with them.
 
 use super::Refused;
 use super::data::Data;
@@ -11,7 +11,7 @@ use crate::streams::Streams;
 use dzoa_privacy::joint::{Members, Roster};
 use dzoa_privacy::{Ledger, RunId};
 
-/// One agent's place in a network that takes joint sums, before anybody has met.
+/// One agent's place in a network in which everybody hears everybody, before anybody has met.
 #[derive(Clone, Copy)]
 pub struct JointSeat<'a> {
     /// What is asked for.
@@ -93,7 +93,9 @@ impl JointSeat<'_> {
             let seat = JointSeat { spec: &spec, data: &data, graph: &graph, k };
             let joined = || -> Result<Box<dyn SharedRounds>, Refused> {
                 let plan = seat.plan(&seat.samples(roster.members(), rows))?;
-                let joint = plan.joint().ok_or(Refused::OnlyTogether(spec.algorithm.name()))?;
+                let Some(joint) = plan.joint() else {
+                    return Ok(Box::new(plan.flooded(k, ledger, streams.as_ref())?));
+                };
                 let roster = joint.masked().then_some(roster);
                 let session = joint.session(plan.graph(), roster)?;
                 let setup = |streams| joint.setup(&seat.study(), k, ledger, streams);
@@ -114,10 +116,10 @@ impl JointSeat<'_> {
 }
 
 impl Plan {
-    /// Agent k's place among those that take joint sums, where the algorithm takes them.
+    /// Agent k's place among those that hear everybody, where the algorithm is one of theirs.
     pub fn seat(&self, k: usize) -> Option<JointSeat<'_>> {
-        self.joint()?;
-        Some(JointSeat { spec: self.spec(), data: self.data(), graph: self.graph(), k })
+        let seat = JointSeat { spec: self.spec(), data: self.data(), graph: self.graph(), k };
+        self.spec().algorithm.floods().then_some(seat)
     }
 
     /// The plan of agent k once it has met the others.

@@ -1,4 +1,4 @@
-//! An agent that takes joint sums, with its journal and its neighbours, without sockets or clock.
+//! An agent that speaks to everybody, with its journal and neighbours, without sockets or clock.
 //!
 //! What an agent says to all others floods over the network: every agent checks the signature of
 //! its writer, takes it in, and passes it on to its own neighbours, once. In every stage everybody
@@ -62,7 +62,7 @@ pub struct JointPlace {
     pub credentials: Credentials,
 }
 
-/// An agent that takes joint sums, among its neighbours.
+/// An agent that speaks to everybody, among its neighbours: about joint sums, or its releases.
 pub struct JointNode {
     agent: JointAgent,
     circle: Circle,

@@ -55,7 +55,7 @@ impl JointNode {
             }
             Received::Left { .. } => {}
             Received::Note | Received::Vector { .. } => {
-                let what = "it takes no joint sums, and this agent does".into();
+                let what = "it does not speak to everybody, and this agent does".into();
                 return self.suspect(position, what, bytes);
             }
         }

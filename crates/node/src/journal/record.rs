@@ -84,7 +84,7 @@ pub enum JournalRecord {
         /// Our round.
         round: u64,
     },
-    /// A stage of joint sums in which everybody was heard, and what was then charged and said.
+    /// A stage in which everybody was heard, and what was then charged and said.
     Stage {
         /// What the others said, each signed by its writer.
         letters: Vec<Letter>,

@@ -52,7 +52,7 @@ impl Trail {
                 }
                 JournalRecord::Stage { letters, past, .. } => {
                     let summed = letters.first().map(|letter| letter.notice());
-                    // Everybody has the same sum.
+                    // Everybody holds the same.
                     let charges = trail.charged.len();
                     trail.rounds.extend(summed.and_then(|notice| match notice.saying {
                         Saying::Part(_) => {

@@ -58,7 +58,7 @@ pub trait Running {
         None
     }
 
-    /// The agent, where it takes joint sums.
+    /// The agent, where it hears everybody.
     fn summing(&self) -> Option<&JointAgent> {
         None
     }

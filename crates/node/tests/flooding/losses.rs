@@ -181,6 +181,29 @@ fn four_of_five_finish_and_say_who_is_missing_and_when_it_went() {
 }
 
 #[test]
+fn who_comes_back_too_late_is_told_so() {
+    let mut world = world(paper(), Protected::Masks(1), Faults::default(), 3);
+    world.start_all();
+    (0..5).for_each(|k| world.step(k));
+    while world.charges(2).is_empty() {
+        let k = world.event().unwrap();
+        world.step(k);
+    }
+    world.nodes[2] = None;
+    let went_on = |world: &World| world.nodes.iter().flatten().any(|node| !node.left().is_empty());
+    while !went_on(&world) {
+        let k = world.event().unwrap();
+        world.step(k);
+    }
+    world.start(2).unwrap();
+    go_on(&mut world, &[], &mut BTreeMap::new());
+    assert_eq!(finished(&world, "back"), [0, 1, 3, 4], "{:?}", world.ends);
+    let (end, _) = world.ends[2].as_ref().unwrap();
+    assert!(matches!(end, End::LeftBehind { .. }), "{end}");
+    assert_accounted(&world, &[2], "back");
+}
+
+#[test]
 fn a_loss_in_the_last_sum_ends_with_the_model_before_it_and_within_the_budget() {
     let mut world = world(complete(5), Protected::Masks(1), Faults::default(), 3);
     lose(&mut world, &[4], ROUNDS - 1);

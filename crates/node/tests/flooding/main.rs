@@ -4,6 +4,7 @@
 mod faults;
 mod liars;
 mod losses;
+mod released;
 mod world;
 
 use dzoa::prelude::*;

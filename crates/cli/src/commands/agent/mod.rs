@@ -132,9 +132,9 @@ impl Prepared {
         let rows: Vec<_> = config.network.agents.iter().map(|agent| agent.rows).collect();
         let problem = weighed_by_rows(instances.problem(&fresh), k, &rows, instances.is_fixed())?;
         let (data, graph) = (Data::Rows(problem.clone()), &instances.graph);
-        let plan = match config.spec.algorithm.joint() {
-            None => Plan::of_one(&config.spec, &data, graph, k),
-            Some(_) => {
+        let plan = match config.spec.algorithm.floods() {
+            false => Plan::of_one(&config.spec, &data, graph, k),
+            true => {
                 // As far as it can be known before all have met.
                 let known = rows.iter().zip(&problem.agents);
                 let samples: Vec<_> = known.map(|(n, own)| n.unwrap_or(own.count())).collect();
@@ -175,12 +175,9 @@ impl Prepared {
     }
 
     fn longest_frame(&self) -> Result<usize> {
-        Ok(match self.plan.joint() {
+        Ok(match self.plan.numbers_said_to_all().map_err(refused)? {
             None => wire::longest(self.problem.dim()),
-            Some(joint) => {
-                let coordinates = joint.coordinates().map_err(refused)?;
-                wire::longest_letter(self.network.places.len(), coordinates)
-            }
+            Some(numbers) => wire::longest_letter(self.network.places.len(), numbers),
         })
     }
 

@@ -41,6 +41,11 @@ pub struct Spent {
     pub ledger: Ledger,
 }
 
+/// Who is missing, and from which round on.
+fn missing(node: &dyn Running) -> BTreeMap<String, u64> {
+    node.left().into_iter().map(|(name, round)| (name.into(), round)).collect()
+}
+
 impl Results<'_> {
     /// Writes all files, summary.json last.
     pub fn write(
@@ -57,7 +62,6 @@ impl Results<'_> {
         let NetworkFile { rows, .. } = self.network;
         write_file(dir, "model.json", &to_json(&model(Some(rows), &summary))?)?;
         let gained = node.gained();
-        let left: BTreeMap<&str, u64> = node.left().into_iter().collect();
         let local = serde_json::json!({
             "sharing": NOT_TO_BE_SHARED,
             "agent": self.args.name,
@@ -65,7 +69,7 @@ impl Results<'_> {
             "finished_exactly": gained.finished_exactly,
             "clipped": gained.clipped,
             "accuracy_on_own_rows": self.own_accuracy(problem, &summary.coefficients[0]),
-            "went_on_without": left,
+            "went_on_without": missing(node),
         });
         write_private(dir, "local.json", &to_json(&local)?)?;
         write_private(dir, "summary.json", &to_json(&summary)?)
@@ -130,6 +134,7 @@ impl Results<'_> {
             step_raised: gained.step_raised,
             moved_inside: gained.moved_inside,
             seconds: elapsed.as_secs_f64(),
+            went_on_without: missing(node),
             privacy: vec![privacy_entry(config, Some(rows), &about)],
             config: config.given.clone(),
             // What needs everybody's rows stays empty.
@@ -138,7 +143,7 @@ impl Results<'_> {
     }
 
     /// The plan of the last round: without neighbours that were left behind, the largest
-    /// sensitivity; with what the agents that take joint sums told each other.
+    /// sensitivity; with what agents that hear everybody told each other.
     fn last_plan(&self, node: &dyn Running) -> Result<Plan> {
         let neighbours = node.gained().neighbours;
         let neighbourhood = neighbours + usize::from(self.network.config.network.self_loop);

@@ -9,6 +9,7 @@ use dzoa::privacy::{Budget, RunId};
 use dzoa_node::journal::{
     self, Journal, JournalError, JournalFile, Opened, RootFile, RootPlace, Start,
 };
+use dzoa_node::node::OnLoss;
 use dzoa_table::{Error, Result, shown};
 use std::path::{Path, PathBuf};
 
@@ -119,7 +120,9 @@ pub fn begin(
 ) -> Result<Option<String>> {
     let StateOwner { config, samples, .. } = *about;
     let planned = plan.claimed().budget();
-    if planned.is_some() && !args.spend_what_is_left {
+    // What was redone without an agent that is gone is paid for by the sums after it.
+    let redone = config.network.on_loss == OnLoss::Continue && ledger.ledger.last_round(run) > 0;
+    if planned.is_some() && !args.spend_what_is_left && !redone {
         let done = ledger.ledger.last_round(run) as usize;
         let charges = plan.agents()[0].charges.charged(plan.rounds());
         affordable(&ledger.ledger, charges.iter().skip(done))?;

@@ -204,6 +204,7 @@ impl JointPlan {
     pub(super) fn needs(&self) -> Needs {
         let known_c1 = self.budget.as_ref().is_some_and(|budget| !budget.slopes.is_clipped());
         Needs {
+            flooding: true,
             gradients: !self.entry.values_only,
             smooth_loss: self.entry.smooth_loss,
             known_c1,
