@@ -45,7 +45,37 @@ pub enum RootPlace {
     },
 }
 
+impl RootPlace {
+    /// The same place, of another run.
+    pub fn of_run(self, run: RunId) -> Self {
+        match self {
+            Self::Apart { public, .. } => Self::Apart { run, public },
+            here => here,
+        }
+    }
+}
+
 impl Start {
+    /// Refuses the journal of something else than what is here now.
+    pub fn compare(&self, now: &Self) -> Result<(), JournalError> {
+        let hex = |digest: [u8; 32]| blake3::Hash::from(digest).to_hex().to_string();
+        let run = |start: &Self| start.run().unwrap_or_default().to_string();
+        let pairs = [
+            ("network file", hex(self.network), hex(now.network)),
+            ("agent", self.agent.clone(), now.agent.clone()),
+            ("root key", run(self), run(now)),
+            ("data set", self.rows.clone(), now.rows.clone()),
+            ("ledger", self.ledger.to_string(), now.ledger.to_string()),
+        ];
+        let short = |text: String| text.chars().take(16).collect::<String>();
+        match pairs.into_iter().find(|(_, kept, now)| kept != now) {
+            None => Ok(()),
+            Some((what, kept, now)) => {
+                Err(JournalError::Other { what, recorded: short(kept), now: short(now) })
+            }
+        }
+    }
+
     /// The run, where the root lies apart.
     pub fn run(&self) -> Option<RunId> {
         match self.root {

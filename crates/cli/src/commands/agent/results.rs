@@ -18,7 +18,6 @@ use dzoa_report::{
     write_private,
 };
 use dzoa_table::{Error, Instances, Result};
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -39,11 +38,6 @@ pub struct Spent {
     pub run: RunId,
     /// With the charges of earlier runs.
     pub ledger: Ledger,
-}
-
-/// Who is missing, and from which round on.
-fn missing(node: &dyn Running) -> BTreeMap<String, u64> {
-    node.left().into_iter().map(|(name, round)| (name.into(), round)).collect()
 }
 
 impl Results<'_> {
@@ -69,7 +63,7 @@ impl Results<'_> {
             "finished_exactly": gained.finished_exactly,
             "clipped": gained.clipped,
             "accuracy_on_own_rows": self.own_accuracy(problem, &summary.coefficients[0]),
-            "went_on_without": missing(node),
+            "went_on_without": node.went_on_without(),
         });
         write_private(dir, "local.json", &to_json(&local)?)?;
         write_private(dir, "summary.json", &to_json(&summary)?)
@@ -134,7 +128,7 @@ impl Results<'_> {
             step_raised: gained.step_raised,
             moved_inside: gained.moved_inside,
             seconds: elapsed.as_secs_f64(),
-            went_on_without: missing(node),
+            went_on_without: node.went_on_without(),
             privacy: vec![privacy_entry(config, Some(rows), &about)],
             config: config.given.clone(),
             // What needs everybody's rows stays empty.

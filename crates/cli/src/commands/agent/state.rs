@@ -61,21 +61,15 @@ impl State {
         let run = first.run().or(own_run).unwrap_or_default();
         // Without its root an agent says again what it said, and asks no row.
         let now = streams.as_ref().map_or(first.rows.clone(), |root| rows(root, about.samples));
-        let hex = |digest: [u8; 32]| blake3::Hash::from(digest).to_hex().to_string();
-        let pairs = [
-            ("network file", hex(first.network), hex(about.network)),
-            ("agent", first.agent.clone(), args.name.clone()),
-            ("root key", run.to_string(), own_run.unwrap_or(run).to_string()),
-            ("data set", first.rows.clone(), now),
-            ("ledger", first.ledger.to_string(), id.to_string()),
-        ];
-        for (what, kept, now) in pairs {
-            if kept != now {
-                let short = |text: String| text.chars().take(16).collect::<String>();
-                let error = JournalError::Other { what, recorded: short(kept), now: short(now) };
-                return Err(of_journal(&error, dir));
-            }
-        }
+        let now = Start {
+            network: about.network,
+            agent: args.name.clone(),
+            rows: now,
+            root: first.root.of_run(own_run.unwrap_or(run)),
+            ledger: id,
+            ..first.clone()
+        };
+        first.compare(&now).map_err(|error| of_journal(&error, dir))?;
         Ok(Self { opened, ledger, streams, run, root })
     }
 }
