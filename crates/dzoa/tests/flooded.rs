@@ -156,6 +156,11 @@ fn a_round_costs_every_release_on_every_link_in_both_directions() {
         assert_eq!(costs.bytes, 8 * P as u64 * costs.messages, "{algorithm}");
         let plan = Plan::new(&spec, &Data::Rows(problem()), &graph()).unwrap();
         assert_eq!(plan.outline().messages, costs.messages, "{algorithm}");
+        // All hold the same: nothing is averaged over the network, and no plan says so.
+        let averaged = RunSpec { reported: Auto::Given(Reported::Network), ..spec };
+        let plan = Plan::new(&averaged, &Data::Rows(problem()), &graph()).unwrap();
+        assert_eq!(plan.outline().gossip_rounds, 0, "{algorithm}");
+        assert_eq!(simulated(&averaged, &problem()).costs(), costs, "{algorithm}");
     }
 }
 

@@ -87,7 +87,7 @@ pub struct Summary {
     pub redundant: bool,
     /// Values of the objective asked for, all agents and trials.
     pub oracle_calls: u64,
-    /// Vectors sent over a link from one agent to another (or to or from a coordinator), all trials.
+    /// Vectors sent over a link from one agent to another (or to a coordinator), all trials.
     #[serde(default)]
     pub messages: u64,
     /// Their values, at eight bytes each.

@@ -9,7 +9,8 @@
 //! stage m + 1  SumPart:  my part of round m, charged and hidden ->  the sum, and the next point
 //! ```
 //!
-//! What a round is about is a [`SharedRounds`]: joint sums, or releases that all take in alike. So nobody is charged before everybody has the same roster and the same plan. A driver makes an
+//! What a round is about is a [`SharedRounds`]: joint sums, or releases that all take in alike. So
+//! nobody is charged before everybody has the same roster and the same plan. A driver makes an
 //! agent's own words durable before it sends them.
 
 use super::algorithm::SumPart;

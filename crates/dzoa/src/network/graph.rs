@@ -163,8 +163,8 @@ impl Graph {
         })
     }
 
-    /// How often a vector crosses a link when each of so many floods the network: every link carries
-    /// each of them once in each direction.
+    /// How often a vector crosses a link when each of so many floods the network: every link
+    /// carries each of them once in each direction.
     pub fn flooded(&self, vectors: u64) -> u64 {
         2 * self.edges().count() as u64 * vectors
     }

@@ -82,6 +82,7 @@ impl Plan {
         let samples: Vec<usize> = (0..graph.len()).map(|k| data.samples(k)).collect();
         plan.join(&samples)?;
         let baseline = plan.baseline()?;
+        plan.average = all_alike(plan.average, baseline.as_deref());
         let agent = |k: usize| {
             let neighbourhood = graph.neighbourhood(k, spec.self_loop);
             let charges = plan.charges(k, neighbourhood, baseline.as_deref())?;
@@ -145,6 +146,7 @@ impl Plan {
             plan.public = Some(public.with_samples(samples));
         }
         let baseline = plan.baseline()?;
+        plan.average = all_alike(plan.average, baseline.as_deref());
         let charges = plan.charges(k, neighbourhood, baseline.as_deref())?;
         plan.agents = vec![AgentPlan { neighbourhood, inner: None, charges }];
         plan.first = k;
@@ -557,6 +559,16 @@ impl Plan {
     pub fn for_neighbourhood(&self, k: usize, neighbourhood: usize) -> Result<Self, Refused> {
         let agents = vec![self.decide(k, neighbourhood)?];
         Ok(Self { first: k, agents, ..self.clone() })
+    }
+}
+
+/// Where everybody hears everything, or one hands out, all agents hold the same: there is nothing
+/// to average over the network.
+fn all_alike(average: Average, baseline: Option<&dyn Baseline>) -> Average {
+    let needs = baseline.map(|baseline| baseline.needs()).unwrap_or_default();
+    match average {
+        Average::Network { .. } if needs.flooding || needs.coordinator => Average::LastHalf,
+        average => average,
     }
 }
 

@@ -89,7 +89,7 @@ pub trait Simulation: Send + Sync {
 pub struct Costs {
     /// Values of the objective, or gradients, that were computed. Exact solves are not counted.
     pub oracle_calls: u64,
-    /// Vectors that went over a link from one agent to another, or to or from a coordinator.
+    /// Vectors that went over a link from one agent to another, or to a coordinator.
     pub messages: u64,
     /// Their values, at eight bytes each.
     pub bytes: u64,
