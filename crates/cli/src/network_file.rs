@@ -75,7 +75,7 @@ impl NetworkFile {
             )
             .hint("remove it: this algorithm waits for all agents"));
         }
-        if floods && network.on_loss == OnLoss::Continue {
+        if floods && spec.algorithm.joint().is_none() && network.on_loss == OnLoss::Continue {
             return Err(Error::input(
                 "`network.on_loss` is \"continue\", and every round needs everybody",
             )

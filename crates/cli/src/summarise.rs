@@ -71,6 +71,7 @@ pub fn summarise(
         bytes: trials.iter().map(|trial| trial.costs.bytes).sum(),
         step_raised: trials.iter().any(|trial| trial.step_raised),
         moved_inside: trials.iter().map(|trial| trial.moved_inside).sum(),
+        went_on_without: Default::default(),
         seconds: trials.iter().map(|trial| trial.elapsed.as_secs_f64()).sum(),
         // Of the first trial, whose ledgers are shown.
         privacy: (0..graph.len())

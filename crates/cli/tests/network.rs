@@ -369,6 +369,7 @@ fn joint_sums_of_processes_end_with_the_bits_of_the_simulation() {
         let lines: Vec<&str> = trace.lines().skip(2).collect();
         assert_eq!(lines.len() as u64, real["rounds"].as_u64().unwrap());
         assert!(lines[0].starts_with("1,c,0,"), "{trace}");
+        assert!(!dir.path().join("real/agents/c/root.key").exists(), "erased with the end");
     }
 }
 
@@ -438,7 +439,6 @@ fn what_a_sum_over_all_agents_cannot_have_is_refused() {
     std::fs::write(dir.path().join("five.toml"), summing("joint-gradient", BUDGET)).unwrap();
     for (set, what) in [
         ("algorithm.mode=\"partial\"", "`algorithm.mode` is \"partial\""),
-        ("network.on_loss=\"continue\"", "`network.on_loss` is \"continue\""),
         ("algorithm.average=\"network\"", "`algorithm.average`"),
     ] {
         let args = ["launch", "--network", "five.toml", "--set", set, "--out", "out"];
@@ -487,6 +487,33 @@ fn a_roster_that_was_not_asked_for_charges_nothing() {
         let ledger = json(dir.path(), &["ledger", "show", &ledger, "--json"]);
         assert_eq!(ledger["releases"], 0, "{name}");
     }
+    use std::os::unix::fs::PermissionsExt;
+    let root = |name: &str| dir.path().join(format!("state-{name}/root.key"));
+    let mode = std::fs::metadata(root("a")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let secret = std::fs::read(root("a")).unwrap();
+    let journal = std::fs::read(dir.path().join("state-a/journal")).unwrap();
+    assert!(!journal.windows(32).any(|bytes| bytes == secret), "the journal has no secret");
+    // Before the end of the run it is missed.
+    std::fs::rename(root("a"), dir.path().join("apart")).unwrap();
+    let refused = dzoa(
+        dir.path(),
+        &[
+            "agent",
+            "--network",
+            "net.toml",
+            "--name",
+            "a",
+            "--state",
+            "state-a",
+            "--certs",
+            "certs",
+        ],
+    );
+    let said = String::from_utf8_lossy(&refused.stderr).to_string();
+    assert!(said.contains("the root key of this run is missing"), "{said}");
+    assert!(said.contains("hint: restore root.key"), "{said}");
+    std::fs::rename(dir.path().join("apart"), root("a")).unwrap();
     // In the same state the keys are the same, and the right digest is the one that was named.
     let said = [log("a"), log("b")].concat();
     let (_, named) = said.rsplit_once("the roster is ").unwrap();
@@ -498,4 +525,13 @@ fn a_roster_that_was_not_asked_for_charges_nothing() {
     };
     assert_eq!(roster("a"), roster("b"));
     assert_eq!(roster("a"), named[..64]);
+    // Once it is over the root is erased, and whoever is started again says what it said.
+    assert!(names.iter().all(|name| !root(name).exists()));
+    let models = || names.map(|name| std::fs::read(dir.path().join(model(name))).unwrap());
+    fn model(name: &str) -> String {
+        format!("state-{name}/model.json")
+    }
+    let before = models();
+    assert_eq!(run(&[]), [true, true]);
+    assert_eq!(models(), before);
 }

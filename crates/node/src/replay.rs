@@ -78,7 +78,8 @@ pub fn replay(
         return Ok(lockstep.replay(journals.into_iter().map(parts).collect(), observer)?);
     }
     for (agent, records) in simulation.agents_mut().iter_mut().zip(&journals) {
-        agent.stand_in_for(Streams::from_key(journal::key(records), seeded));
+        let root = journal::root(records).unwrap_or_default();
+        agent.stand_in_for(Streams::from_key(root, seeded));
     }
     let pasts = journals.into_iter().map(releases).collect();
     drive(simulation, &mut FromJournals(pasts), &mut Unstoppable(observer))

@@ -7,6 +7,7 @@ use dzoa::problem::loss::Losses;
 use dzoa::run::evaluate::mean;
 use dzoa_table::{Error, Result, Schema, shown};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -37,6 +38,9 @@ pub struct Model {
     pub own_units: Option<OwnUnits>,
     /// How rows become columns; absent for generated data.
     pub schema: Option<serde_json::Value>,
+    /// Agents whose rows are not in it from a round on, and which round that is.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub went_on_without: BTreeMap<String, u64>,
     /// What may be said about privacy.
     pub privacy: String,
 }
@@ -86,6 +90,7 @@ impl Model {
                 .collect(),
             own_units: summary.own_units.clone(),
             schema: None,
+            went_on_without: summary.went_on_without.clone(),
             privacy: summary.public().privacy_statement(),
         }
     }

@@ -4,6 +4,7 @@ use crate::units::OwnUnits;
 use dzoa::privacy::{Claim, FoundNoise, Statement};
 use dzoa::run::evaluate::Fit;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// What is written into every file that holds values which depend on private rows and are not
 /// protected: errors, gaps, accuracies, what was measured.
@@ -25,7 +26,8 @@ pub struct Summary {
     /// The run's name.
     pub name: String,
     /// `finished`, `stopped`, `non-finite`, `diverged`, `budget-exhausted` or `not-certified`; from
-    /// an agent also `neighbour-lost`, `neighbour-left` or `left-behind`.
+    /// an agent also `neighbour-lost`, `neighbour-left`, `left-behind`, `too-few-left` or
+    /// `no-agreement`.
     pub status: String,
     /// d-zoa, admm.
     pub algorithm: String,
@@ -115,6 +117,9 @@ pub struct Summary {
     /// Of one site: seconds since its start at which it had done so many rounds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reached: Vec<(u64, f64)>,
+    /// Agents that the others went on without, and from which round on.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub went_on_without: BTreeMap<String, u64>,
     /// One entry per agent.
     pub privacy: Vec<PrivacyEntry>,
     /// The config as given.

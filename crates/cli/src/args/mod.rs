@@ -256,6 +256,10 @@ pub struct AgentArgs {
     /// Stop before anything is charged unless the roster of all agents has this digest
     #[arg(long, value_name = "DIGEST")]
     pub roster: Option<dzoa::privacy::Digest>,
+    /// Keep root.key when joint sums are over; without it the key is erased: with it, whoever
+    /// recorded what was sent can subtract this agent's noise
+    #[arg(long)]
+    pub keep_root: bool,
     /// Where to listen, if not at the address in the network file
     #[arg(long, value_name = "HOST:PORT")]
     pub listen: Option<String>,

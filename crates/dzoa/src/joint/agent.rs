@@ -45,6 +45,8 @@ pub struct JointSetup {
     pub ledger: Ledger,
     /// The run that it is charged for.
     pub run: RunId,
+    /// Whether its root is erased: then it says again what it said, and nothing else.
+    pub past: bool,
     /// What follows from the meeting.
     pub open: Open,
 }
@@ -81,6 +83,11 @@ pub enum Saying {
     },
     /// My part of a sum.
     Part(SumPart),
+    /// I give up this attempt at a sum, whatever I hear of it, to begin it anew without these.
+    Leave {
+        /// Their positions among the members, in order.
+        gone: Vec<usize>,
+    },
 }
 
 /// A notice that is not taken.
@@ -139,38 +146,52 @@ impl BadNotice {
 /// One agent between two inputs.
 pub struct JointAgent {
     name: String,
-    members: Members,
-    position: usize,
+    pub(super) members: Members,
+    pub(super) position: usize,
     hello: Saying,
     run: RunId,
+    past: bool,
     /// Until everybody has met.
     before: Ledger,
     open: Option<Open>,
     roster: Option<Roster>,
     rows: Vec<u64>,
     pinned: Option<Digest>,
-    joined: Option<Box<dyn SharedRounds>>,
+    pub(super) joined: Option<Box<dyn SharedRounds>>,
     /// What tells the open round from every other.
     open_round: Option<Digest>,
-    stage: u64,
+    pub(super) stage: u64,
     /// What everybody said in this stage, by position.
-    heard: Vec<Option<Notice>>,
-    status: Option<Status>,
+    pub(super) heard: Vec<Option<Notice>>,
+    /// Who gave this attempt up, by position.
+    pub(super) leaves: Vec<Option<Notice>>,
+    /// How often the stage was begun before.
+    pub(super) attempt: u64,
+    /// All attempts at all stages before this one.
+    pub(super) turn: u64,
+    /// Who is gone, and from which round on, by position.
+    pub(super) gone: Vec<Option<u64>>,
+    pub(super) status: Option<Status>,
     calls: u64,
 }
 
 impl JointAgent {
     /// Before anybody has met. The name is one of the members'.
     pub fn new(setup: JointSetup) -> Self {
-        let JointSetup { name, members, key, rows, ledger, run, open } = setup;
+        let JointSetup { name, members, key, rows, ledger, run, past, open } = setup;
         let position = members.position(&name).unwrap_or(0);
         let mut agent = Self {
             heard: vec![None; members.len()],
+            leaves: vec![None; members.len()],
+            gone: vec![None; members.len()],
+            attempt: 0,
+            turn: 0,
             name,
             members,
             position,
             hello: Saying::Hello { key, rows },
             run,
+            past,
             before: ledger,
             open: Some(open),
             roster: None,
@@ -219,6 +240,17 @@ impl JointAgent {
     /// How it ended, once it has.
     pub fn status(&self) -> Option<&Status> {
         self.status.as_ref()
+    }
+
+    /// Whether its root is erased: then it says again what it said, and nothing else.
+    pub fn is_past(&self) -> bool {
+        self.past
+    }
+
+    /// Whether the run has ended at all agents alike. Nothing of it is computed again, and nobody
+    /// needs its root.
+    pub fn is_over(&self) -> bool {
+        self.stage > 1 && self.status.is_some()
     }
 
     /// Everybody's mask keys, once everybody has met.
@@ -274,18 +306,19 @@ impl JointAgent {
 
     /// Who has not spoken in this stage.
     pub fn missing(&self) -> impl Iterator<Item = &str> {
-        let open = self.heard.iter().zip(self.members.names());
-        open.filter(|(heard, _)| heard.is_none()).map(|(_, name)| name.as_str())
+        let missing = |position: &usize| self.misses(*position);
+        (0..self.heard.len()).filter(missing).map(|k| self.members.names()[k].as_str())
     }
 
     /// Whether its own part of this stage's sum is to be charged and computed.
     pub fn owes(&self) -> bool {
-        self.status.is_none() && self.heard[self.position].is_none()
+        self.status.is_none() && self.heard[self.position].is_none() && !self.has_left()
     }
 
-    /// Whether everybody has spoken.
+    /// Whether everybody has spoken, and this agent may take it in.
     pub fn is_complete(&self) -> bool {
-        self.status.is_none() && self.heard.iter().all(Option::is_some)
+        let missing = (0..self.heard.len()).any(|position| self.misses(position));
+        self.status.is_none() && !missing && !self.has_left()
     }
 
     /// Charges its part of this sum. Nothing is drawn before the entry is durable.
@@ -330,10 +363,10 @@ impl JointAgent {
         let Notice { origin, stage, attempt, id, saying } = notice;
         let name = self.members.names().get(*origin).ok_or(BadNotice::NoMember(*origin))?.clone();
         let out_of_place = || BadNotice::OutOfPlace { name: name.clone(), stage: *stage };
-        if *stage != self.stage || *attempt != 0 {
+        if (*stage, *attempt) != (self.stage, self.attempt) || self.gone[*origin].is_some() {
             return Err(out_of_place());
         }
-        if self.heard[*origin].as_ref().is_some_and(|known| known != notice) {
+        if self.said(notice).is_some_and(|known| known != notice) {
             return Err(BadNotice::Equivocation { name, stage: *stage });
         }
         match (saying, self.stage) {
@@ -350,6 +383,7 @@ impl JointAgent {
                     return Err(out_of_place());
                 }
             }
+            (Saying::Leave { gone }, 2..) if self.may_leave(*origin, gone) => {}
             _ => return Err(out_of_place()),
         }
         let ours = self.id();
@@ -362,14 +396,13 @@ impl JointAgent {
     /// Takes in what another member said. Returns whether it is news.
     pub fn take(&mut self, notice: Notice) -> Result<bool, BadNotice> {
         self.check(&notice)?;
-        let place = &mut self.heard[notice.origin];
-        let news = place.is_none();
+        let news = self.said(&notice).is_none();
         if news && notice.origin == self.position {
             // What it says itself is charged first.
             let (name, stage) = (self.name.clone(), self.stage);
             return Err(BadNotice::OutOfPlace { name, stage });
         }
-        *place = Some(notice);
+        self.keep(notice);
         Ok(news)
     }
 
@@ -379,7 +412,8 @@ impl JointAgent {
         let count = self.members.len();
         let heard = std::mem::replace(&mut self.heard, vec![None; count]);
         let said: Vec<Notice> = heard.into_iter().flatten().collect();
-        self.stage += 1;
+        self.leaves = vec![None; count];
+        (self.stage, self.attempt, self.turn) = (self.stage + 1, 0, self.turn + 1);
         let ended = match self.stage {
             1 => self.meet(&said),
             2 => self.next_round(),
@@ -415,14 +449,14 @@ impl JointAgent {
     fn absorb(&mut self, said: &[Notice]) -> Result<(), Status> {
         let part = |notice: &Notice| match &notice.saying {
             Saying::Part(part) => Some(part.clone()),
-            Saying::Hello { .. } | Saying::Ready { .. } => None,
+            Saying::Hello { .. } | Saying::Ready { .. } | Saying::Leave { .. } => None,
         };
         let parts: Vec<SumPart> = said.iter().filter_map(part).collect();
         self.at_round()?.absorb(&parts)?;
         self.next_round()
     }
 
-    fn next_round(&mut self) -> Result<(), Status> {
+    pub(super) fn next_round(&mut self) -> Result<(), Status> {
         let Some(joined) = &mut self.joined else { return Ok(()) };
         self.open_round = joined.begin()?;
         match self.open_round {
@@ -441,9 +475,9 @@ impl JointAgent {
         self.heard[self.position] = Some(self.notice(saying));
     }
 
-    fn notice(&self, saying: Saying) -> Notice {
+    pub(super) fn notice(&self, saying: Saying) -> Notice {
         let (origin, stage, id) = (self.position, self.stage, self.id());
-        Notice { origin, stage, attempt: 0, id, saying }
+        Notice { origin, stage, attempt: self.attempt, id, saying }
     }
 
     /// What all who agree have alike in this stage.

@@ -22,6 +22,7 @@ mod clip;
 mod contributor;
 mod descent;
 mod frame;
+mod leaving;
 mod newton;
 mod quadratic;
 mod shared;
@@ -38,7 +39,7 @@ pub use contributor::{
 pub use descent::{DescentSettings, Probing, SumDescent};
 pub use frame::DirectionFrame;
 pub use newton::{Newton, NewtonSettings};
-pub use shared::{Joined, SharedRounds};
+pub use shared::{Joined, Reshare, SharedRounds};
 pub use slopes::Slopes;
 
 use dzoa_privacy::joint::NoRegion;

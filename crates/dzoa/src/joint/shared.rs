@@ -5,6 +5,7 @@ use super::algorithm::{NoRound, Session, Step, SumPart};
 use super::contributor::{Charged, Contribution, Contributor, PastPart, Resumed};
 use crate::agent::CannotResume;
 use crate::status::Status;
+use dzoa_privacy::joint::{Members, Shares};
 use dzoa_privacy::{Digest, Entry, Ledger, Receipt, Seen};
 
 /// The rounds of one agent: what all hold alike, and what only this one has.
@@ -48,19 +49,29 @@ pub trait SharedRounds: Send {
 
     /// Goes on with one part of every member, in the order of the members.
     fn absorb(&mut self, parts: &[SumPart]) -> Result<(), Status>;
+
+    /// Gives up the open round, to begin it anew with these members only.
+    fn without(&mut self, members: &Members) -> Result<(), Status> {
+        let reason = format!("it needs everybody, and only {} are left", members.len());
+        Err(Status::NoSum { round: self.done() + 1, reason })
+    }
 }
+
+/// From those that are left to their shares of the noise; a sentence where they are too few.
+pub type Reshare = Box<dyn Fn(&Members) -> Result<Option<Shares>, String> + Send>;
 
 /// Joint sums at one agent.
 pub struct Joined {
     session: Session,
     contributor: Contributor,
+    reshare: Reshare,
     step: Option<Step>,
 }
 
 impl Joined {
     /// Before the first sum.
-    pub fn new(session: Session, contributor: Contributor) -> Self {
-        Self { session, contributor, step: None }
+    pub fn new(session: Session, contributor: Contributor, reshare: Reshare) -> Self {
+        Self { session, contributor, reshare, step: None }
     }
 
     fn position(&self) -> usize {
@@ -141,5 +152,19 @@ impl SharedRounds for Joined {
         let refused = |no: NoRound| Status::NoSum { round: step.round, reason: no.to_string() };
         self.session.absorb(step, parts).map_err(refused)?;
         Ok(())
+    }
+
+    fn without(&mut self, members: &Members) -> Result<(), Status> {
+        let (round, agent) = (self.session.done() + 1, self.contributor.name().into());
+        let no = |reason: String| Status::NoSum { round, reason };
+        let shares = (self.reshare)(members).map_err(no)?;
+        self.step = None;
+        self.session.without(members.clone(), shares).map_err(|why| match why {
+            NoRound::Spent { .. } => {
+                let reason = why.to_string();
+                Status::BudgetExhausted { agent, rounds: round - 1, reason }
+            }
+            _ => no(why.to_string()),
+        })
     }
 }

@@ -52,7 +52,7 @@ pub use output::{OutputNoise, OutputQuery};
 pub use plan::{AgentPlan, Plan};
 pub use registry::{MECHANISMS, MechanismEntry};
 pub use scalar::{ScalarNoise, ScalarQuery};
-pub use seat::JointSeat;
+pub use seat::{JointSeat, PastRoot};
 pub use spec::{Algorithm, RunSpec};
 pub use spending::Spending;
 pub use steps::{first_step, scalar_step, stable_step};

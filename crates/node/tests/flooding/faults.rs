@@ -194,6 +194,59 @@ fn an_old_ledger_is_refused_by_the_journal() {
     assert!(matches!(refused, Err(NodeError::LedgerBehind { .. })), "{:?}", refused.err());
 }
 
+/// The last agent is late: the others have ended, and their roots are erased.
+#[test]
+fn agents_without_their_roots_answer_with_what_they_said_and_say_nothing_new() {
+    for protected in [Protected::Nothing, Protected::Alone, Protected::Masks(1)] {
+        let mut world = World::new(
+            path(3),
+            spec("joint-gradient", protected),
+            Faults { delay: seconds(0.01), ..Faults::default() },
+            1,
+        );
+        let expected = world.expected();
+        world.start_all();
+        // Agent 1 hears everything, and its last word reaches agent 2 only after it was ended.
+        (0..3).for_each(|k| world.step(k));
+        while world.ends[1].is_none() && world.nodes[1].as_ref().unwrap().rounds_done() < ROUNDS {
+            let k = world.event().unwrap();
+            world.step(k);
+        }
+        world.nodes[1] = None;
+        // A crash before the last letters were written is not the end of the run.
+        world.start(1).unwrap();
+        world.step(1);
+        let done = world.nodes[1].as_ref().is_some_and(|node| node.agent().is_over());
+        assert!(done, "{protected:?}");
+        world.nodes[1] = None;
+        world.keys[1] = None;
+        let charged = world.charges(1).len();
+        world.start(1).unwrap();
+        world.step(1);
+        world.go_on();
+        world.assert_finished(&expected, ROUNDS, &format!("{protected:?}"));
+        assert_eq!(world.charges(1).len(), charged);
+    }
+}
+
+#[test]
+fn a_root_that_is_missing_before_the_end_is_refused() {
+    for kept in [1, 3] {
+        let mut world = two_sums_in(1);
+        world.nodes[0] = None;
+        if kept == 1 {
+            // Nothing but the first record, and a ledger without charges.
+            let mut bytes = world.journals[0].0.lock().unwrap().clone();
+            bytes.truncate(records(&bytes)[1]);
+            *world.journals[0].0.lock().unwrap() = bytes;
+            world.ledgers[0].lock().unwrap().clear();
+        }
+        world.keys[0] = None;
+        let refused = world.start(0);
+        assert!(matches!(refused, Err(NodeError::NoRoot)), "{:?}", refused.err());
+    }
+}
+
 /// Journal and ledger of one machine set back together: nothing here can tell, but the neighbours.
 #[test]
 fn a_machine_that_is_set_back_as_a_whole_is_refused_by_its_neighbours() {
@@ -220,7 +273,7 @@ fn a_second_state_directory_is_refused_by_its_neighbours() {
     world.nodes[0] = None;
     let charged = world.charges(0).len();
     world.journals[0] = dzoa_node::journal::Memory::default();
-    world.keys[0] = [5; 32];
+    world.keys[0] = Some([5; 32]);
     world.start(0).unwrap();
     world.step(0);
     world.go_on();
@@ -248,7 +301,7 @@ fn a_second_state_directory_in_the_meeting_is_found_before_anything_is_charged()
     }
     world.nodes[0] = None;
     world.journals[0] = dzoa_node::journal::Memory::default();
-    world.keys[0] = [5; 32];
+    world.keys[0] = Some([5; 32]);
     world.start(0).unwrap();
     world.start(2).unwrap();
     world.run();
@@ -289,7 +342,7 @@ fn incident(world: &mut World, rng: &mut StdRng, seen: &mut Seen) {
         // A second state directory with the same ledger.
         2 => {
             world.journals[k] = dzoa_node::journal::Memory::default();
-            world.keys[k] = rng.random();
+            world.keys[k] = Some(rng.random());
         }
         _ => {}
     }

@@ -3,6 +3,7 @@
 
 mod faults;
 mod liars;
+mod losses;
 mod released;
 mod world;
 

@@ -157,7 +157,7 @@ fn a_machine_that_is_set_back_or_begun_anew_releases_nothing() {
         assert!(charged >= 2);
         if anew {
             world.journals[0] = Memory::default();
-            world.keys[0] = [5; 32];
+            world.keys[0] = Some([5; 32]);
         } else {
             let whole = world.journals[0].0.lock().unwrap().clone();
             world.journals[0].0.lock().unwrap().truncate(records(&whole)[1]);
@@ -209,7 +209,7 @@ fn what_is_released_has_noise_of_its_owners_root() {
     };
     let run = |mechanism: &str, key: Option<[u8; 32]>| {
         let mut world = World::new(paper(), spec("dp-gd", mechanism), Faults::default(), 1);
-        key.into_iter().for_each(|key| world.keys[3] = key);
+        key.into_iter().for_each(|key| world.keys[3] = Some(key));
         world.start_all();
         world.run();
         first_parts(&world)

@@ -278,6 +278,13 @@ impl JointPlan {
     /// The plan's public numbers without those that are gone: their noise is shared anew.
     pub fn without(&self, members: &Members) -> Result<Option<Shares>, Refused> {
         let Some(shares) = &self.shares else { return Ok(None) };
+        let left = members.len();
+        if let Colluders::AtMost(t) = shares.colluders()
+            && left <= t as usize
+        {
+            let why = format!("{left} agents are left, and {t} others may collude");
+            return Err(Refused::NoShares(why));
+        }
         let position = |name: &String| self.members.position(name).map(|at| self.silos[at]);
         let silos: Vec<Silo> = members.names().iter().filter_map(position).collect();
         let shares = Shares::new(&silos, shares.colluders());
