@@ -23,6 +23,10 @@
 //! costs no privacy. Whatever a file holds, the answer is rows or an [`Error`] with a place, never
 //! a panic. [`infer_schema`] alone looks at the data for its answer, and its draft says so.
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 mod encoding;
 mod error;
 mod infer;
