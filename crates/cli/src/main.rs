@@ -77,6 +77,9 @@ fn command() -> Result<()> {
             clap_complete::generate(shell, &mut Cli::command(), "dzoa", &mut script);
             terminal::print(&String::from_utf8_lossy(&script))
         }
+        Command::Man { dir } => std::fs::create_dir_all(&dir)
+            .and_then(|()| clap_mangen::generate_to(Cli::command(), &dir))
+            .map_err(|error| Error::run(format!("{}: {error}", dir.display()))),
     }
 }
 

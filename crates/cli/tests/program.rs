@@ -339,10 +339,37 @@ fn help_has_examples_and_completions_complete() {
         let text = String::from_utf8(dzoa(dir.path(), command).stdout).unwrap();
         assert!(text.contains("Example"), "{command:?}");
     }
-    for shell in ["bash", "zsh", "fish"] {
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let script = dzoa(dir.path(), &["completions", shell]).stdout;
         assert!(String::from_utf8(script).unwrap().contains("evaluate"));
     }
+}
+
+#[test]
+fn the_citation_is_of_this_version_and_of_the_paper() {
+    let text = std::fs::read_to_string(root().join("CITATION.cff")).unwrap();
+    let version = format!("\nversion: {}\n", env!("CARGO_PKG_VERSION"));
+    assert!(text.contains(&version), "CITATION.cff has another version than Cargo.toml");
+    assert!(text.contains("\"Privacy-Preserving Distributed Zeroth-Order Optimization\""));
+}
+
+/// Every command has its page, and a page says what the command's help says.
+#[test]
+fn every_command_has_a_manual_page() {
+    let dir = tempdir().unwrap();
+    let output = dzoa(dir.path(), &["man", "pages/man1"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let pages = listing(&dir.path().join("pages/man1"));
+    for page in ["dzoa.1", "dzoa-run.1", "dzoa-agent.1", "dzoa-privacy-compose.1"] {
+        assert!(pages.contains(&page.to_string()), "{pages:?}");
+    }
+    assert!(!pages.contains(&"dzoa-man.1".to_string()), "it is for packages: {pages:?}");
+    let read =
+        |page: &str| std::fs::read_to_string(dir.path().join("pages/man1").join(page)).unwrap();
+    let text = read("dzoa-run.1");
+    assert!(text.contains(".TH dzoa-run 1") && text.contains("spend\\-what\\-is\\-left"), "{text}");
+    // What a command hides, its page hides.
+    assert!(!read("dzoa-agent.1").contains("record\\-frames"));
 }
 
 /// The trace is on the disk while the rounds go; Ctrl-C leaves all of them, and a whole run.

@@ -158,6 +158,12 @@ SIGTERM and Ctrl-C stop it after everything is kept; the same command goes on fr
         /// The shell
         shell: clap_complete::Shell,
     },
+    /// Write a manual page for every command into DIR, for packages
+    #[command(hide = true)]
+    Man {
+        /// Where to write
+        dir: PathBuf,
+    },
 }
 
 /// A config, where to write, and how to print: what every command on a config takes.
