@@ -4,7 +4,7 @@ use crate::interrupt;
 use crate::trial::Trial;
 use dzoa::prelude::Status;
 use dzoa::problem::Failure;
-use dzoa_table::{Error, Result};
+use dzoa_table::{Error, Exit, Result};
 use std::path::Path;
 
 /// Of many trials those that came to their end; a single one as far as it came.
@@ -19,7 +19,9 @@ pub fn ended(trials: Vec<Option<Trial>>) -> Result<Vec<Trial>> {
         // Only if nothing else is in it.
         let dir = cut.first().and_then(|trial| trial.trace.parent());
         let _ = dir.map(std::fs::remove_dir);
-        return Err(Error::run("stopped by Ctrl-C before a trial ended; nothing is summarised"));
+        return Err(Error::interrupted(
+            "stopped by Ctrl-C before a trial ended; nothing is summarised",
+        ));
     }
     Ok(ended)
 }
@@ -28,7 +30,7 @@ pub fn ended(trials: Vec<Option<Trial>>) -> Result<Vec<Trial>> {
 pub fn outcome(trials: &[Trial], asked: usize, out: &Path) -> Result<()> {
     if trials.len() < asked {
         let ended = trials.len();
-        return Err(Error::run(format!(
+        return Err(Error::interrupted(format!(
             "stopped by Ctrl-C: {ended} of {asked} trials ended, and they are in {}",
             out.display()
         )));
@@ -40,16 +42,26 @@ pub fn outcome(trials: &[Trial], asked: usize, out: &Path) -> Result<()> {
         Status::Finished => Ok(()),
         // An early stop by the stopping rule is a success; only Ctrl-C is not.
         Status::Stopped { .. } if !interrupt::asked() => Ok(()),
-        Status::Stopped { round } => Err(Error::run(format!(
+        Status::Stopped { round } => Err(Error::interrupted(format!(
             "stopped by Ctrl-C after round {round}{which}; what is done is in {}",
             out.display()
         ))),
         // A program that was interrupted fails.
-        status if interrupt::asked() => Err(Error::run(format!(
+        status if interrupt::asked() => Err(Error::interrupted(format!(
             "stopped by Ctrl-C ({status}){which}; what is done is in {}",
             out.display()
         ))),
-        status => Err(Error::run(format!("{status}{which}")).hint(way_out(status))),
+        status => {
+            Err(Error::ending(exit(status), format!("{status}{which}")).hint(way_out(status)))
+        }
+    }
+}
+
+/// How the program ends where a run did not finish.
+pub fn exit(status: &Status) -> Exit {
+    match status {
+        Status::BudgetExhausted { .. } => Exit::Budget,
+        _ => Exit::Failed,
     }
 }
 

@@ -29,6 +29,7 @@ struct Readme;
 
 mod encoding;
 mod error;
+mod exit;
 mod infer;
 mod instances;
 mod keys;
@@ -43,6 +44,7 @@ mod source;
 mod starter;
 
 pub use error::{Error, Result, shown};
+pub use exit::{Exit, explain_exits};
 pub use infer::{StudyDraft, draft_study, infer_schema};
 pub use instances::{INTERCEPT, InstanceSpec, Instances};
 pub use keys::{explain_keys, known_keys, plain_path, reference_page};

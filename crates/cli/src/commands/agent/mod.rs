@@ -10,6 +10,7 @@ use crate::args::AgentArgs;
 use crate::config::{Config, Mode};
 use crate::interrupt;
 use crate::network_file::NetworkFile;
+use crate::outcome;
 use crate::terminal;
 use dzoa::joint::JointAgent;
 use dzoa::plan::{Data, PastRoot, Plan};
@@ -24,7 +25,7 @@ use dzoa_node::transport::{LinkSettings, Place, RecordedLink, ZenohLink};
 use dzoa_node::wire;
 use dzoa_report::ledger_file::LedgerFile;
 use dzoa_report::{let_group_read, refused, where_the_model_is};
-use dzoa_table::{DataSource, Error, Instances, Result, SiteFile, weighed_by_rows};
+use dzoa_table::{DataSource, Error, Exit, Instances, Result, SiteFile, weighed_by_rows};
 use rand::TryRng;
 use results::{Results, Spent};
 use state::{State, StateOwner, begin};
@@ -81,7 +82,7 @@ pub fn agent(args: &AgentArgs) -> Result<()> {
     let (streams, reached) = (streams.as_ref(), &watch.reached);
     let results = Results { args, network, instances, plan, k, streams, reached };
     match outcome {
-        DriveEnd::Asked => Err(Error::run(format!(
+        DriveEnd::Asked => Err(Error::interrupted(format!(
             "stopped in round {}; everything is kept in {}",
             node.round(),
             args.state.display()
@@ -210,7 +211,7 @@ fn exchange(
     let orphaned = orphaned(args.stop_with_stdin);
     let stop = || interrupt::asked() || orphaned.load(Ordering::SeqCst);
     let Some(mut link) = open_link(settings, watch, &stop)? else {
-        return Err(Error::run("stopped before a router was reached; everything is kept")
+        return Err(Error::interrupted("stopped before a router was reached; everything is kept")
             .hint("the same command goes on from there"));
     };
     let started = Instant::now();
@@ -339,8 +340,14 @@ fn trouble(error: NodeError) -> Error {
 
 /// Whether the agent's part counts as done.
 fn verdict(end: &End) -> Result<()> {
+    let exit = match end {
+        End::Agent(status) => outcome::exit(status),
+        // Where the same command can go on.
+        End::NeighbourLost { .. } | End::NeighbourLeft { .. } => Exit::Neighbour,
+        _ => Exit::Failed,
+    };
     match end.hint() {
         None => Ok(()),
-        Some(hint) => Err(Error::run(end.to_string()).hint(hint)),
+        Some(hint) => Err(Error::ending(exit, end.to_string()).hint(hint)),
     }
 }
