@@ -22,7 +22,6 @@ pub fn summarise(
     let graph = objectives.graph();
     let first = &trials[0];
     let plan = first.plan.as_ref().expect("the first trial keeps its plan");
-    let failed = trials.iter().find(|trial| trial.status != Status::Finished);
     let optima: Option<Vec<f64>> =
         trials.iter().map(|trial| Some(trial.optimum()?.objective)).collect();
     let on_rows = || trials.iter().filter_map(|trial| trial.on_rows.as_ref());
@@ -31,11 +30,7 @@ pub fn summarise(
     Summary {
         sharing: NOT_TO_BE_SHARED.into(),
         name: config.name.clone(),
-        status: match failed {
-            Some(trial) => trial.status.word().into(),
-            None if trials.len() < config.run.trials => "stopped".into(),
-            None => Status::Finished.word().into(),
-        },
+        status: status(trials, config.run.trials).into(),
         algorithm: config.spec.algorithm.name().into(),
         mechanism: config.spec.mechanism.name().into(),
         loss: plan.data().loss().into(),
@@ -62,6 +57,8 @@ pub fn summarise(
         optimum_stationarity: worst(trials, |certificate| Some(certificate.stationarity)),
         optimum_gap: worst(trials, |certificate| certificate.duality_gap),
         consensus: first.consensus,
+        best: first.best.clone(),
+        divergence: first.divergence.clone(),
         coefficients: first.estimates.clone(),
         columns: objectives.columns().to_vec(),
         own_units: own_units(objectives.rows(), &first.estimates),
@@ -82,6 +79,15 @@ pub fn summarise(
         // Only one site of many has these.
         network: Vec::new(),
         reached: Vec::new(),
+    }
+}
+
+/// How trials ended, of so many that were asked for.
+fn status(trials: &[Trial], asked: usize) -> &'static str {
+    match trials.iter().find(|trial| trial.status != Status::Finished) {
+        Some(trial) => trial.status.word(),
+        None if trials.len() < asked => "stopped",
+        None => Status::Finished.word(),
     }
 }
 

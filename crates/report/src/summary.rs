@@ -2,6 +2,7 @@
 
 use crate::units::OwnUnits;
 use dzoa::privacy::{Claim, FoundNoise, Statement};
+use dzoa::run::BestSeen;
 use dzoa::run::evaluate::Fit;
 use serde::{Deserialize, Serialize};
 
@@ -86,6 +87,12 @@ pub struct Summary {
     pub optimum_stationarity: Option<f64>,
     /// Largest distance of an agent from the mean of the agents, first trial.
     pub consensus: Option<f64>,
+    /// Of black boxes: the best point whose value was seen, first trial. Nothing protects it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub best: Option<BestSeen>,
+    /// What is to be said of a run whose result is worse than its start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub divergence: Option<String>,
     /// One array per agent, first trial.
     pub coefficients: Vec<Vec<f64>>,
     /// Names of the coefficients.
