@@ -149,13 +149,12 @@ impl Trial {
         let file = TraceFile::create(out, trial, trace_of(&data), graph.names(), spending)?;
         let rounds = plan.rounds();
         let recording = Recording::new(file, &data, optimum.as_ref(), every, rounds);
-        // The first trial has what the summary of the others needs.
-        let needed_by = (trial == 0).then_some(ended);
         let mut watch = Watch {
             early: (config.run.stop_tolerance > 0.0)
                 .then(|| EarlyStop::new(config.run.stop_tolerance)),
             ledgers: books.files,
-            ..Watch::new(progress, recording, rounds, needed_by)
+            // The first trial has what the summary of the others needs.
+            ..Watch::new(progress, recording, rounds, (trial == 0).then_some(ended))
         };
         let started = Instant::now();
         let status = drive(&mut *simulation, &mut watch)?;

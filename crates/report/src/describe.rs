@@ -45,8 +45,8 @@ pub fn describe(summary: &Summary, out: &Path) -> String {
     if let Some(divergence) = &summary.divergence {
         let _ = writeln!(
             text,
-            "\n  {divergence}. summary.json has that point (`best`). Lower algorithm.step, or raise \
-             external.shortest_step if values are noisy."
+            "\n  {divergence}. summary.json has that point (`best`). Lower algorithm.step, or \
+             raise external.shortest_step if values are noisy."
         );
     }
     let _ = writeln!(text, "\n  privacy: {}", summary.privacy_statement());
