@@ -9,7 +9,7 @@ use dzoa::prelude::*;
 use dzoa::privacy::{EarlierRuns, Ledger, RunId, Statement, gaussian};
 use dzoa::reference::Certificate;
 use dzoa::run::evaluate::mean;
-use dzoa_report::{NOT_TO_BE_SHARED, OwnUnits, PrivacyEntry, Summary};
+use dzoa_report::{ErrorCurve, NOT_TO_BE_SHARED, OwnUnits, PrivacyEntry, Summary};
 use dzoa_table::Schema;
 
 /// The summary of a run.
@@ -26,7 +26,8 @@ pub fn summarise(
         trials.iter().map(|trial| Some(trial.optimum()?.objective)).collect();
     let on_rows = || trials.iter().filter_map(|trial| trial.on_rows.as_ref());
     let values: Option<Vec<f64>> = trials.iter().map(|trial| trial.objective).collect();
-    let curve = ErrorCurve::over(trials);
+    let errors: Vec<&[(u64, f64)]> = trials.iter().map(|trial| &*trial.errors).collect();
+    let curve = ErrorCurve::over(&errors);
     Summary {
         sharing: NOT_TO_BE_SHARED.into(),
         name: config.name.clone(),
@@ -75,6 +76,7 @@ pub fn summarise(
                 privacy_entry(config, objectives.rows(), &EntryFacts::of(first, k, earlier_runs))
             })
             .collect(),
+        settings: plan.outline().settings(),
         config: config.given.clone(),
         // Only one site of many has these.
         network: Vec::new(),
@@ -96,29 +98,6 @@ pub fn own_units(rows: Option<&RowsSpec>, estimates: &[Vec<f64>]) -> Option<OwnU
     let rows = rows.filter(|rows| !rows.is_synthetic())?;
     let problem = &rows.problem;
     OwnUnits::new(rows.schema.as_ref()?, &*problem.loss, problem.intercept, &mean(estimates))
-}
-
-/// The paper's metric in the rounds that every trial recorded: mean, smallest and largest.
-struct ErrorCurve {
-    rounds: Vec<u64>,
-    mean: Vec<Option<f64>>,
-    low: Vec<Option<f64>>,
-    high: Vec<Option<f64>>,
-}
-
-impl ErrorCurve {
-    fn over(trials: &[Trial]) -> Self {
-        let errors: Vec<&[(u64, f64)]> = trials.iter().map(|trial| &*trial.errors).collect();
-        let shortest = errors.iter().map(|errors| errors.len()).min().unwrap_or(0);
-        let column = |i: usize| errors.iter().map(move |errors| errors[i].1);
-        let all = 0..shortest;
-        Self {
-            rounds: errors[0].iter().take(shortest).map(|(round, _)| *round).collect(),
-            mean: all.clone().map(|i| average(column(i).collect())).collect(),
-            low: all.clone().map(|i| finite(column(i).fold(f64::INFINITY, f64::min))).collect(),
-            high: all.map(|i| finite(column(i).fold(0.0, f64::max))).collect(),
-        }
-    }
 }
 
 fn finite(value: f64) -> Option<f64> {

@@ -37,6 +37,9 @@ pub struct Model {
     pub own_units: Option<OwnUnits>,
     /// How rows become columns; absent for generated data.
     pub schema: Option<serde_json::Value>,
+    /// Every public number of the run as it was planned.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<String>,
     /// What may be said about privacy.
     pub privacy: String,
 }
@@ -86,6 +89,7 @@ impl Model {
                 .collect(),
             own_units: summary.own_units.clone(),
             schema: None,
+            settings: summary.settings.clone(),
             privacy: summary.public().privacy_statement(),
         }
     }

@@ -124,6 +124,10 @@ pub struct Summary {
     pub reached: Vec<(u64, f64)>,
     /// One entry per agent.
     pub privacy: Vec<PrivacyEntry>,
+    /// Every public number as it was planned, `auto` ones among them: they may be pasted into a
+    /// config or network file, or behind `--set`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<String>,
     /// The config as given.
     pub config: serde_json::Value,
 }
@@ -258,6 +262,7 @@ impl Summary {
             columns: self.columns.clone(),
             own_units: self.own_units.clone().filter(|_| exact),
             privacy: self.privacy.iter().map(entry).collect(),
+            settings: self.settings.clone(),
             config: config.map(|(key, value)| (key.to_string(), value)).collect(),
             ..Self::default()
         }

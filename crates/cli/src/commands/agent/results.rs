@@ -136,6 +136,7 @@ impl Results<'_> {
             seconds: elapsed.as_secs_f64(),
             reached: self.reached.to_vec(),
             privacy: vec![privacy_entry(config, Some(rows), &about)],
+            settings: plan.outline().settings(),
             config: config.given.clone(),
             // What needs everybody's rows stays empty.
             ..Summary::default()
