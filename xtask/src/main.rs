@@ -21,9 +21,9 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   figures   draw the pictures of the documentation anew
   bench     measure docs/performance.md anew: speed beside its floor, numpy and (with Python 3.13)
             decent-bench and nevergrad, in about fifteen minutes
-  comparison [--quick]
-            measure the tables of docs/comparison.md anew, in less than an hour; --quick takes few
-            trials and leaves the large data sets out
+  comparison [--quick | WORDS]
+            measure the tables of docs/comparison.md anew, in about an hour; only those with WORDS in
+            their heading; or with --quick few trials, without the large data sets
   black-box estimators
             measure the tables of docs/black-box.md (beside nevergrad), or docs/estimators.md
             (beside diffprivlib) anew, in some minutes
@@ -36,12 +36,13 @@ type Outcome = Result<(), String>;
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
     let (command, flag) = (arguments.next(), arguments.next());
-    let quick = command.as_deref() == Some("comparison") && flag.as_deref() == Some("--quick");
+    let compares = command.as_deref() == Some("comparison");
+    let quick = compares && flag.as_deref() == Some("--quick");
     // Some of these take half an hour: nobody should learn only then that a word was ignored.
-    if let Some(unknown) = if quick { arguments.next() } else { flag } {
+    let ignored = if compares { arguments.next() } else { flag.clone() };
+    if let Some(unknown) = ignored {
         eprintln!(
-            "error: nothing is known of `{unknown}` here\n\nhint: only `comparison --quick` takes \
-             a flag"
+            "error: nothing is known of `{unknown}` here\n\nhint: only `comparison` takes a word"
         );
         return ExitCode::from(2);
     }
@@ -53,7 +54,7 @@ fn main() -> ExitCode {
         Some("estimators") => package::measure_estimators(),
         Some("bench") => bench(),
         Some("figures") => figures(),
-        Some("comparison") => comparison::run(quick),
+        Some("comparison") => comparison::run(quick, flag.as_deref().filter(|_| !quick)),
         Some("screenshots") => browser::screenshots(),
         Some("vendor") => vendor::vendor(),
         Some("help" | "--help" | "-h") => {

@@ -57,25 +57,29 @@ impl NetworkFile {
     /// Refuses what agents on machines of their own cannot run.
     fn check_runs_apart(&self) -> Result<()> {
         let Config { run, spec, network, .. } = &self.config;
-        // The other algorithms run in lockstep, some of them around a coordinator: no agent of
-        // theirs can wait, restart or resume.
-        if spec.algorithm.entry().is_some() {
+        let floods = spec.algorithm.floods();
+        // The others run in lockstep: no agent of theirs can wait, restart or resume.
+        if spec.algorithm.entry().is_some() && !floods {
             return Err(Error::input(format!(
                 "`algorithm.name` is `{}`, which real agents do not run",
                 spec.algorithm.name()
             ))
-            .hint("set algorithm.name = \"d-zoa\" or \"admm\"; `dzoa run` simulates the others"));
+            .hint(
+                "set algorithm.name = \"joint-gradient\", \"d-zoa\", \"admm\", \"dp-gd\" or \
+                 \"dp-admm\"; `dzoa run` simulates the others",
+            ));
         }
-        let joint = spec.algorithm.joint().is_some();
-        if joint && self.config.mode != Mode::Synchronous {
-            return Err(Error::input("`algorithm.mode` is \"partial\", and a sum needs everybody")
-                .hint("remove it: joint sums wait for all agents"));
-        }
-        if joint && network.on_loss == OnLoss::Continue {
+        if floods && self.config.mode != Mode::Synchronous {
             return Err(Error::input(
-                "`network.on_loss` is \"continue\", and a sum needs everybody",
+                "`algorithm.mode` is \"partial\", and every round needs everybody",
             )
-            .hint("remove it: a run of joint sums stops when an agent is gone for good"));
+            .hint("remove it: this algorithm waits for all agents"));
+        }
+        if floods && spec.algorithm.joint().is_none() && network.on_loss == OnLoss::Continue {
+            return Err(Error::input(
+                "`network.on_loss` is \"continue\", and every round needs everybody",
+            )
+            .hint("remove it: the run stops when an agent is gone for good"));
         }
         if let (Some(seed), Some(place)) = (run.seed, self.remote()) {
             return Err(Error::input(format!(
@@ -119,9 +123,9 @@ impl NetworkFile {
         let Config { run, spec, network, .. } = &self.config;
         let counted =
             self.rows.is_synthetic() || network.agents.iter().all(|agent| agent.rows.is_some());
-        // Agents that take joint sums tell each other how many rows they have.
-        let joint = spec.algorithm.joint().is_some();
-        if self.rows.problem.scale == Scale::Pooled && !counted && !joint {
+        // Agents that hear everybody tell each other how many rows they have.
+        let floods = spec.algorithm.floods();
+        if self.rows.problem.scale == Scale::Pooled && !counted && !floods {
             return Err(refused(Refused::RowsOfOthers));
         }
         if run.stop_tolerance > 0.0 {
@@ -135,7 +139,8 @@ impl NetworkFile {
             )
             .hint("give a public bound, or 0"));
         }
-        let ruled = (spec.rho.is_auto() || spec.rounds.is_auto()) && !joint;
+        let ruled = (spec.rho.is_auto() && spec.algorithm.reads_rho()) || spec.rounds.is_auto();
+        let ruled = ruled && spec.algorithm.joint().is_none();
         let ruled = ruled.then_some("algorithm.rho` or `algorithm.rounds");
         match spec.mechanism.left_to_rule().or(ruled).filter(|_| !counted) {
             None => Ok(()),

@@ -78,9 +78,8 @@ pub fn summarise(
             .collect(),
         settings: plan.outline().settings(),
         config: config.given.clone(),
-        // Only one site of many has these.
-        network: Vec::new(),
-        reached: Vec::new(),
+        // The rest is what only one site of many has.
+        ..Summary::default()
     }
 }
 

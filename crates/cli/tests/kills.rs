@@ -61,6 +61,16 @@ mechanism = "joint"
 colluders = 2"#,
 };
 
+const RELEASES: Ordeal = Ordeal {
+    rounds: 600,
+    kills: 60,
+    algorithm: r#"
+name = "dp-gd"
+rounds = 600
+[privacy]
+mechanism = "output""#,
+};
+
 fn network_file(algorithm: &str) -> String {
     format!(
         r#"
@@ -91,6 +101,11 @@ fn two_hundred_kills_change_no_bit_and_charge_nothing_twice() {
 #[test]
 fn a_hundred_kills_change_no_bit_of_joint_sums_and_charge_nothing_twice() {
     survive(&SUMS);
+}
+
+#[test]
+fn sixty_kills_change_no_bit_of_releases_that_all_hear_and_charge_nothing_twice() {
+    survive(&RELEASES);
 }
 
 fn survive(ordeal: &Ordeal) {
@@ -171,6 +186,9 @@ fn only_one_vector_per_round(path: &Path, k: usize) -> BTreeSet<u64> {
                 // Stages 0 and 1 are the meeting. What others said is passed on, and is the same.
                 Notice { origin, stage, saying: Saying::Part(SumPart::Words(words)), .. } => {
                     (origin, stage - 1, words.to_vec())
+                }
+                Notice { origin, stage, saying: Saying::Part(SumPart::Plain(values)), .. } => {
+                    (origin, stage - 1, values.iter().map(|value| value.to_bits()).collect())
                 }
                 _ => continue,
             },

@@ -81,7 +81,7 @@ fn dp_admm_follows_the_oracle_with_the_noise_given() {
                 let given = &oracle.noise[round as usize - 1][party.k];
                 w.iter_mut().zip(given).for_each(|(w, noise)| *w += noise);
                 let receipt = Ledger::default().charge(Event::Unprotected.query(1)).unwrap();
-                Private::new(w).release(receipt, &noise).unwrap()
+                Private::new(w).release(receipt, &noise).unwrap().values().clone()
             })
             .collect();
         dp_admm.absorb(round, &releases);

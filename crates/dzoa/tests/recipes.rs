@@ -171,8 +171,8 @@ impl Baseline for Descent {
         Ok(Private::new(gradient).release(receipt, noise)?)
     }
 
-    fn absorb(&mut self, _round: u64, releases: &[Release]) {
-        for release in releases {
+    fn absorb(&mut self, _round: u64, released: &[Arc<[f64]>]) {
+        for release in released {
             self.w.iter_mut().zip(&release[..]).for_each(|(w, g)| *w -= self.step * g);
         }
         self.penalty.prox(&mut self.w, self.step);
@@ -182,7 +182,7 @@ impl Baseline for Descent {
         self.w.clone()
     }
 
-    fn messages(&self, _round: u64) -> u64 {
+    fn messages(&self, _round: u64, _graph: &Graph) -> u64 {
         6
     }
 }

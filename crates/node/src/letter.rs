@@ -32,6 +32,7 @@ enum Content {
     Ready { roster: [u8; 32] },
     Words(Words),
     Plain(Packed),
+    Leave { gone: Vec<usize> },
 }
 
 /// What is signed beside the letter itself.
@@ -70,6 +71,7 @@ impl Letter {
                 Saying::Ready { roster } => Content::Ready { roster: roster.0 },
                 Saying::Part(SumPart::Words(words)) => Content::Words(words.clone()),
                 Saying::Part(SumPart::Plain(values)) => Content::Plain(Packed(values.clone())),
+                Saying::Leave { gone } => Content::Leave { gone: gone.clone() },
             },
             certificate: signer.certificate().to_vec(),
             signature: Vec::new(),
@@ -95,6 +97,7 @@ impl Letter {
             // Whoever has another roster says so, and is believed.
             Content::Ready { roster } => ("dzoa 2026 joint ready", *roster),
             Content::Words(_) | Content::Plain(_) => ("dzoa 2026 joint sum", occasion.roster),
+            Content::Leave { .. } => ("dzoa 2026 joint leave", occasion.roster),
         };
         let signed = Signed {
             kind,
@@ -119,6 +122,16 @@ impl Letter {
         self.stage
     }
 
+    /// Its stage, and how often that was begun before.
+    pub fn place(&self) -> (u64, u64) {
+        (self.stage, self.attempt)
+    }
+
+    /// Whether it gives an attempt up.
+    pub fn is_leave(&self) -> bool {
+        matches!(self.content, Content::Leave { .. })
+    }
+
     /// What it says.
     pub fn notice(&self) -> Notice {
         let saying = match &self.content {
@@ -126,6 +139,7 @@ impl Letter {
             Content::Ready { roster } => Saying::Ready { roster: (*roster).into() },
             Content::Words(words) => Saying::Part(SumPart::Words(words.clone())),
             Content::Plain(values) => Saying::Part(SumPart::Plain(values.0.clone())),
+            Content::Leave { gone } => Saying::Leave { gone: gone.clone() },
         };
         let Self { origin, stage, attempt, id, .. } = *self;
         Notice { origin, stage, attempt, id: id.into(), saying }

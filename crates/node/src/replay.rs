@@ -24,7 +24,7 @@ pub enum ReplayError {
         /// What is wrong.
         why: CannotResume,
     },
-    /// A part of a sum is not what these agents would have said.
+    /// A part of a sum, or a release to all, is not what these agents would have said.
     #[error(transparent)]
     Sums(#[from] NotReplayed),
     /// Rounds with late or leaving neighbours cannot be told in lockstep.
@@ -41,7 +41,7 @@ fn releases(records: Vec<JournalRecord>) -> VecDeque<Past> {
     kept.collect()
 }
 
-/// The parts of joint sums in a journal, in order.
+/// What was charged and said to all in a journal, in order.
 fn parts(records: Vec<JournalRecord>) -> VecDeque<PastPart> {
     let kept = records.into_iter().filter_map(|record| match record {
         JournalRecord::Stage { past, .. } => past.and_then(PersistedPart::past),
@@ -74,8 +74,12 @@ pub fn replay(
         let roster = journals.first().and_then(|records| roster(records));
         return Ok(sums.replay(journals.into_iter().map(parts).collect(), roster, observer)?);
     }
+    if let Some(lockstep) = simulation.lockstep_mut() {
+        return Ok(lockstep.replay(journals.into_iter().map(parts).collect(), observer)?);
+    }
     for (agent, records) in simulation.agents_mut().iter_mut().zip(&journals) {
-        agent.stand_in_for(Streams::from_key(journal::key(records), seeded));
+        let root = journal::root(records).unwrap_or_default();
+        agent.stand_in_for(Streams::from_key(root, seeded));
     }
     let pasts = journals.into_iter().map(releases).collect();
     drive(simulation, &mut FromJournals(pasts), &mut Unstoppable(observer))

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use thiserror::Error;
 
 /// The format of frames.
-pub const FORMAT: u8 = 3;
+pub const FORMAT: u8 = 4;
 const MAGIC: &[u8; 4] = b"dzoa";
 /// Magic, format and checksum.
 const AROUND: usize = 9;
@@ -79,8 +79,20 @@ enum Said {
     Vector(Outgoing),
     Bye { reason: String },
     Left { round: u64 },
-    Held { held: Vec<u8> },
-    Letter { held: Vec<u8>, post: Post },
+    Held { held: Heard },
+    Letter { held: Heard, post: Post },
+}
+
+/// Whom an agent has heard in its turn, and whom it takes for gone: a bit for each member, by
+/// position. Bits that are not there are not set.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Heard {
+    /// Whose word it has.
+    pub said: Vec<u8>,
+    /// Whose word it has that an attempt is given up.
+    pub leaves: Vec<u8>,
+    /// Who is gone, as far as it knows.
+    pub gone: Vec<u8>,
 }
 
 /// A vector that may leave: one that is durable here, and so a release that was charged, or an
@@ -148,13 +160,13 @@ impl Body {
         Self(Said::Left { round })
     }
 
-    /// I am here, and have heard these members in my stage: a bit each.
-    pub fn held(held: Vec<u8>) -> Self {
+    /// I am here, and have heard these members in my turn.
+    pub fn held(held: Heard) -> Self {
         Self(Said::Held { held })
     }
 
     /// What a member says to all others.
-    pub fn letter(held: Vec<u8>, post: Post) -> Self {
+    pub fn letter(held: Heard, post: Post) -> Self {
         Self(Said::Letter { held, post })
     }
 }
@@ -181,15 +193,15 @@ pub enum Received {
         /// The first round without.
         round: u64,
     },
-    /// It is there, and has heard these members in its stage.
+    /// It is there, and has heard these members in its turn.
     Held {
-        /// A bit for each.
-        held: Vec<u8>,
+        /// Whom.
+        held: Heard,
     },
     /// It passes on what a member says to all others.
     Letter {
         /// Whom it has heard itself.
-        held: Vec<u8>,
+        held: Heard,
         /// What it passes on: anybody may have written it.
         letter: Letter,
     },
@@ -203,8 +215,8 @@ enum Head {
     Vector { round: u64, count: usize },
     Bye { reason: String },
     Left { round: u64 },
-    Held { held: Vec<u8> },
-    Letter { held: Vec<u8>, letter: Letter },
+    Held { held: Heard },
+    Letter { held: Heard, letter: Letter },
 }
 
 /// Bytes that are no frame.
@@ -242,7 +254,8 @@ pub fn longest(features: usize) -> usize {
 
 /// The longest frame between so many agents whose sums have so many numbers.
 pub fn longest_letter(agents: usize, coordinates: usize) -> usize {
-    longest(coordinates) + AROUND_LETTER + agents.div_ceil(8)
+    // Three lists of bits, and a list of those that are gone.
+    longest(coordinates) + AROUND_LETTER + 3 * (agents.div_ceil(8) + agents)
 }
 
 impl Frame {

@@ -9,7 +9,7 @@ use dzoa::prelude::*;
 use dzoa::primal::{InnerFailure, Primal, PrimalStep, PrimalTask, Workspace};
 use dzoa::privacy::Entry;
 use dzoa::run::{Releases, agents};
-use dzoa_node::journal::{Memory, Start};
+use dzoa_node::journal::{Memory, RootPlace, Start};
 use dzoa_node::node::{End, NodeError};
 use dzoa_node::transport::{Faults, Transport};
 use dzoa_node::wire::{Frame, Received};
@@ -131,7 +131,7 @@ impl Schedule {
         let given = log.clone();
         world.make = Box::new(move |k| watched(k, &given));
         let sites = (0..K).map(|k| {
-            let start = Start { key: rng.random(), ..first(k) };
+            let start = Start { root: RootPlace::Here(rng.random()), ..first(k) };
             Site { directories: vec![(Memory::default(), start)], current: 0 }
         });
         let sites = sites.collect();
@@ -184,7 +184,7 @@ impl Schedule {
     }
 
     fn second_directory(&mut self, k: usize) {
-        let start = Start { key: self.rng.random(), ..first(k) };
+        let start = Start { root: RootPlace::Here(self.rng.random()), ..first(k) };
         let site = &mut self.sites[k];
         site.directories.push((Memory::default(), start));
         site.current = site.directories.len() - 1;

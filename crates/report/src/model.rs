@@ -7,6 +7,7 @@ use dzoa::problem::loss::Losses;
 use dzoa::run::evaluate::mean;
 use dzoa_table::{Error, Result, Schema, shown};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -40,6 +41,9 @@ pub struct Model {
     /// Every public number of the run as it was planned.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<String>,
+    /// Agents whose rows are not in it from a round on, and which round that is.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub went_on_without: BTreeMap<String, u64>,
     /// What may be said about privacy.
     pub privacy: String,
 }
@@ -90,6 +94,7 @@ impl Model {
             own_units: summary.own_units.clone(),
             schema: None,
             settings: summary.settings.clone(),
+            went_on_without: summary.went_on_without.clone(),
             privacy: summary.public().privacy_statement(),
         }
     }

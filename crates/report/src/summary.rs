@@ -5,6 +5,7 @@ use dzoa::privacy::{Claim, FoundNoise, Statement};
 use dzoa::run::BestSeen;
 use dzoa::run::evaluate::Fit;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// What is written into every file that holds values which depend on private rows and are not
 /// protected: errors, gaps, accuracies, what was measured.
@@ -26,7 +27,8 @@ pub struct Summary {
     /// The run's name.
     pub name: String,
     /// `finished`, `stopped`, `non-finite`, `diverged`, `budget-exhausted` or `not-certified`; from
-    /// an agent also `neighbour-lost`, `neighbour-left` or `left-behind`.
+    /// an agent also `neighbour-lost`, `neighbour-left`, `left-behind`, `too-few-left` or
+    /// `no-agreement`.
     pub status: String,
     /// d-zoa, admm.
     pub algorithm: String,
@@ -106,7 +108,7 @@ pub struct Summary {
     pub redundant: bool,
     /// Values of the objective asked for, all agents and trials.
     pub oracle_calls: u64,
-    /// Vectors sent from one agent to another (or to and from a coordinator), all trials.
+    /// Vectors sent over a link from one agent to another (or to a coordinator), all trials.
     #[serde(default)]
     pub messages: u64,
     /// Their values, at eight bytes each.
@@ -122,6 +124,9 @@ pub struct Summary {
     /// Of one site: seconds since its start at which it had done so many rounds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reached: Vec<(u64, f64)>,
+    /// Agents that the others went on without, and from which round on.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub went_on_without: BTreeMap<String, u64>,
     /// One entry per agent.
     pub privacy: Vec<PrivacyEntry>,
     /// Every public number as it was planned, `auto` ones among them: they may be pasted into a
@@ -263,6 +268,7 @@ impl Summary {
             own_units: self.own_units.clone().filter(|_| exact),
             privacy: self.privacy.iter().map(entry).collect(),
             settings: self.settings.clone(),
+            went_on_without: self.went_on_without.clone(),
             config: config.map(|(key, value)| (key.to_string(), value)).collect(),
             ..Self::default()
         }

@@ -56,11 +56,13 @@ Counts are of this machine's rows: they are for their holder.")]
     #[command(after_help = "Examples:
   dzoa compare                                                   the paper's example
   dzoa compare examples/hospitals/run.toml --set data.root=DIR --epsilon 1 4 16
-  dzoa compare config.toml --algorithms d-zoa:output,dp-admm,dp-gd --epsilon 2 --trials 50
+  dzoa compare config.toml --algorithms joint-gradient:1,d-zoa:output,dp-gd --trials 50
 
-Every algorithm is tuned over twelve declared settings, on other draws than
-those reported. d-zoa takes a mechanism behind a colon: d-zoa:output,
-d-zoa:scalar, d-zoa:none. `admm` is exact and not private.")]
+Joint sums take their public rules; every other algorithm is tuned over twelve
+declared settings, on other draws than those reported. d-zoa takes a mechanism
+behind a colon: d-zoa:output, d-zoa:scalar, d-zoa:none. Joint sums take the
+number of agents that may collude: joint-gradient:1; without it, all others may.
+`admm` is exact and not private.")]
     Compare(CompareArgs),
     /// Draw the paper's figures, and those it should have had, as SVG, PNG and CSV
     #[command(after_help = "Examples:
@@ -293,9 +295,13 @@ pub struct AgentArgs {
     /// Let the group read what this agent writes; without it only its owner can
     #[arg(long)]
     pub group_readable: bool,
-    /// Stop before anything is charged unless the roster of joint sums has this digest
+    /// Stop before anything is charged unless the roster of all agents has this digest
     #[arg(long, value_name = "DIGEST")]
     pub roster: Option<dzoa::privacy::Digest>,
+    /// Keep root.key when joint sums are over; without it the key is erased: with it, whoever
+    /// recorded what was sent can subtract this agent's noise
+    #[arg(long)]
+    pub keep_root: bool,
     /// Where to listen, if not at the address in the network file
     #[arg(long, value_name = "HOST:PORT")]
     pub listen: Option<String>,
@@ -386,7 +392,7 @@ pub struct CompareArgs {
     #[arg(
         long,
         value_name = "LIST",
-        default_value = "d-zoa:output,d-zoa:scalar,dp-admm,p-admm,dp-gd,admm"
+        default_value = "joint-gradient,d-zoa:output,d-zoa:scalar,dp-admm,p-admm,dp-gd,admm"
     )]
     pub algorithms: String,
     /// Total epsilons of whole runs

@@ -47,6 +47,13 @@ pub enum Average {
     },
 }
 
+impl Average {
+    /// Whether what is reported takes in this round of so many.
+    pub(crate) fn takes(self, round: u64, rounds: u64) -> bool {
+        self != Self::None && round > rounds / 2
+    }
+}
+
 /// Everything that makes an agent.
 pub struct Setup {
     /// Its position in the graph.

@@ -173,8 +173,3 @@ impl Consensus {
         })
     }
 }
-
-/// The vectors of releases.
-pub fn vectors(releases: &[Release]) -> Vec<Arc<[f64]>> {
-    releases.iter().map(|release| release.values().clone()).collect()
-}

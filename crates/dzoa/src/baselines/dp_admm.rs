@@ -1,9 +1,10 @@
-//! DP-ADMM (Huang, Hu, Guo, Chan-Tin, Gong 2020): the paper's benchmark. It needs a coordinator.
+//! DP-ADMM (Huang, Hu, Guo, Chan-Tin, Gong 2020): the paper's benchmark. There a coordinator
+//! averages; here every agent hears every release and averages by itself, to the same bits.
 //!
 //! ```text
 //! w_k  = (w~_k/s_m + rho w + gamma_k - f_k'(w~_k))/(rho + 1/s_m),  s_m = step m^-decay
-//! w~_k = w_k + noise, sent to the coordinator            sensitivity 2 c1 scale_k/(rho + 1/s_m)
-//! w    = mean_k(w~_k - gamma_k/rho), handed out
+//! w~_k = w_k + noise, flooded to all agents              sensitivity 2 c1 scale_k/(rho + 1/s_m)
+//! w    = mean_k(w~_k - gamma_k/rho), found by everybody
 //! gamma_k <- gamma_k - rho (w~_k - w)
 //! ```
 //!
@@ -15,6 +16,7 @@ use super::plan::{gaussian, gradient, gradient_sensitivity};
 use super::registry::{AlgorithmEntry, Making, NumberRange, OptionKey};
 use super::{Baseline, Needs, Party};
 use crate::guarantee::{BudgetTarget, NoGuarantee};
+use crate::network::Graph;
 use crate::primal::InnerFailure;
 use crate::problem::PublicProblem;
 use crate::tuning::{Setting, Sizes, product};
@@ -31,6 +33,7 @@ pub const ENTRY: AlgorithmEntry = AlgorithmEntry {
         OptionKey::new("decay", NumberRange::NonNegative),
     ],
     nominal: true,
+    flooding: true,
     ..AlgorithmEntry::new("dp-admm", "docs/algorithms/dp-admm.md", build, grid)
 };
 
@@ -69,7 +72,7 @@ pub struct DpAdmmSettings {
     pub nominal: Option<(f64, f64)>,
 }
 
-/// All agents and the coordinator.
+/// What all agents hold alike.
 pub struct DpAdmm {
     settings: DpAdmmSettings,
     /// What stands for `N_k` in the nominal claim.
@@ -115,7 +118,7 @@ impl DpAdmm {
             .collect()
     }
 
-    /// `w`, what the coordinator hands out.
+    /// `w`, the average that everybody finds.
     pub fn global(&self) -> &[f64] {
         &self.global
     }
@@ -133,7 +136,7 @@ impl Baseline for DpAdmm {
 
     fn needs(&self) -> Needs {
         let known_c1 = self.settings.clip.is_none() && self.settings.nominal.is_none();
-        Needs { coordinator: true, gradients: true, known_c1, ..Needs::default() }
+        Needs { flooding: ENTRY.flooding, gradients: true, known_c1, ..Needs::default() }
     }
 
     fn events(
@@ -172,13 +175,13 @@ impl Baseline for DpAdmm {
         Ok(Private::new(w).release(receipt, noise)?)
     }
 
-    fn absorb(&mut self, _round: u64, releases: &[Release]) {
+    fn absorb(&mut self, _round: u64, released: &[Arc<[f64]>]) {
         let rho = self.settings.rho;
-        self.primal = releases.iter().map(|release| release.values().clone()).collect();
-        let agents = releases.len() as f64;
+        self.primal = released.to_vec();
+        let agents = released.len() as f64;
         for p in 0..self.global.len() {
             let sum: f64 =
-                (0..releases.len()).map(|k| self.primal[k][p] - self.dual[k][p] / rho).sum();
+                (0..released.len()).map(|k| self.primal[k][p] - self.dual[k][p] / rho).sum();
             self.global[p] = sum / agents;
         }
         for (dual, primal) in self.dual.iter_mut().zip(&self.primal) {
@@ -192,8 +195,8 @@ impl Baseline for DpAdmm {
         self.global.clone()
     }
 
-    fn messages(&self, _round: u64) -> u64 {
-        2 * self.primal.len() as u64
+    fn messages(&self, _round: u64, graph: &Graph) -> u64 {
+        graph.flooded(self.primal.len() as u64)
     }
 
     fn gradients_per_query(&self) -> u64 {

@@ -1,6 +1,6 @@
 //! Proximal gradient descent in which every agent adds its own noise to its gradient: the strongest
-//! simple baseline. It needs somebody who adds the gradients up and hands out the model every
-//! round.
+//! simple baseline. Every agent hears every noisy gradient, adds them up, and so holds the same
+//! model.
 //!
 //! ```text
 //! g_k = scale_k sum_i loss'(x_i'w) x_i + noise       sensitivity 2 c1 scale_k
@@ -11,11 +11,13 @@ use super::plan::{gaussian, gradient, gradient_sensitivity};
 use super::registry::{AlgorithmEntry, Making, NumberRange, OptionKey};
 use super::{Baseline, Needs, Party};
 use crate::guarantee::{BudgetTarget, NoGuarantee};
+use crate::network::Graph;
 use crate::primal::InnerFailure;
 use crate::problem::PublicProblem;
 use crate::problem::regularizer::Penalty;
 use crate::tuning::{Setting, Sizes};
 use dzoa_privacy::{Event, NoiseKey, Private, Receipt, Release};
+use std::sync::Arc;
 
 /// In the registry.
 pub const ENTRY: AlgorithmEntry = AlgorithmEntry {
@@ -24,6 +26,7 @@ pub const ENTRY: AlgorithmEntry = AlgorithmEntry {
         OptionKey::new("clip", NumberRange::Positive),
     ],
     reads_rho: false,
+    flooding: true,
     ..AlgorithmEntry::new("dp-gd", "docs/algorithms/dp-gd.md", build, grid)
 };
 
@@ -54,7 +57,7 @@ pub struct DpGdSettings {
     pub clip: Option<f64>,
 }
 
-/// All agents and the coordinator.
+/// What all agents hold alike.
 pub struct DpGd {
     settings: DpGdSettings,
     penalty: Penalty,
@@ -78,7 +81,7 @@ impl Baseline for DpGd {
 
     fn needs(&self) -> Needs {
         let known_c1 = self.settings.clip.is_none();
-        Needs { coordinator: true, gradients: true, known_c1, ..Needs::default() }
+        Needs { flooding: ENTRY.flooding, gradients: true, known_c1, ..Needs::default() }
     }
 
     fn events(
@@ -105,10 +108,10 @@ impl Baseline for DpGd {
         Ok(Private::new(gradient).release(receipt, noise)?)
     }
 
-    fn absorb(&mut self, _round: u64, releases: &[Release]) {
+    fn absorb(&mut self, _round: u64, released: &[Arc<[f64]>]) {
         let step = self.settings.step;
-        for release in releases {
-            self.w.iter_mut().zip(&release[..]).for_each(|(w, g)| *w -= step * g);
+        for gradient in released {
+            self.w.iter_mut().zip(&gradient[..]).for_each(|(w, g)| *w -= step * g);
         }
         self.penalty.prox(&mut self.w, step);
     }
@@ -117,8 +120,8 @@ impl Baseline for DpGd {
         self.w.clone()
     }
 
-    fn messages(&self, _round: u64) -> u64 {
-        2 * self.agents as u64
+    fn messages(&self, _round: u64, graph: &Graph) -> u64 {
+        graph.flooded(self.agents as u64)
     }
 
     fn gradients_per_query(&self) -> u64 {

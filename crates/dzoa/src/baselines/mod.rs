@@ -5,7 +5,8 @@
 //! only [`Baseline::query`] sees rows, those of one [`Party`], and [`Baseline::absorb`] sees
 //! nothing but releases. So the state between two rounds is public by its type, the ledger charges
 //! the queries, and an attacker who knows the state can compute what a query would have given under
-//! other rows. [`crate::run::Lockstep`] runs one.
+//! other rows. [`crate::run::Lockstep`] runs all agents of one; where everybody hears every release
+//! ([`Needs::flooding`]), [`FloodedBaseline`] is one agent of a network.
 //!
 //! To add an algorithm, write a file like `dp_gd.rs` with its `ENTRY`, name it here, and add that
 //! to [`ENTRIES`]. Config, errors, comparison, audit and the tables of the documentation read the
@@ -13,11 +14,13 @@
 //!
 //! docs/algorithms/ has the update equations, the sources and the proofs.
 
+mod agent;
 mod consensus;
 mod derivatives;
 mod dp_admm;
 mod dp_gd;
 mod dvp;
+mod flooded;
 mod m_admm;
 mod objective_perturbation;
 mod p_admm;
@@ -29,17 +32,21 @@ mod r_admm;
 mod registry;
 mod scheme;
 
+pub use agent::{BaselineAgent, BaselineAgentSetup};
 pub use derivatives::Derivatives;
 pub use dp_admm::{DpAdmm, DpAdmmSettings};
 pub use dp_gd::{DpGd, DpGdSettings};
+pub use flooded::{FloodedBaseline, FloodedOpening};
 pub use objective_perturbation::{ObjectivePerturbation, ObjectivePerturbationSettings};
 pub use projected_gradient::{ProjectedGradient, ProjectedGradientSettings};
 pub use registry::{AlgorithmEntry, Making, NumberRange, OptionError, OptionKey, Options};
 
 use crate::guarantee::{BudgetTarget, NoGuarantee};
+use crate::network::Graph;
 use crate::primal::{Exact, InnerFailure};
 use crate::problem::{EmpiricalRisk, LocalObjective, Problem, PublicProblem};
 use dzoa_privacy::{Event, NoiseKey, Receipt, Release};
+use std::sync::Arc;
 use thiserror::Error;
 
 /// All of them, in the order of the documentation.
@@ -115,14 +122,15 @@ pub trait Baseline: Send + Sync {
         None
     }
 
-    /// The rest of the round, from the releases of those who released (in the order of the agents).
-    fn absorb(&mut self, round: u64, releases: &[Release]);
+    /// The rest of the round, from what was released (in the order of the agents): by parties of
+    /// this process, or by agents elsewhere.
+    fn absorb(&mut self, round: u64, released: &[Arc<[f64]>]);
 
     /// What agent k would report now.
     fn estimate(&self, k: usize) -> Vec<f64>;
 
-    /// Vectors exchanged in one round.
-    fn messages(&self, round: u64) -> u64;
+    /// Vectors exchanged over this network in one round.
+    fn messages(&self, round: u64, graph: &Graph) -> u64;
 
     /// Gradients that an agent computes in one query.
     fn gradients_per_query(&self) -> u64 {
@@ -183,8 +191,11 @@ impl TrustedSolver {
 /// What an algorithm takes beyond rows and neighbours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// Somebody who collects and hands out in every round.
+    /// Somebody who collects and hands out.
     pub coordinator: bool,
+    /// Every release reaches every agent: neighbours pass it on. Nobody collects and hands out,
+    /// and all agents hold the same.
+    pub flooding: bool,
     /// Somebody who is trusted with all rows.
     pub trusted_solver: bool,
     /// Gradients of the loss.
@@ -243,6 +254,7 @@ impl Needs {
     pub fn words(&self) -> Vec<&'static str> {
         [
             (self.coordinator, "coordinator"),
+            (self.flooding, "flooding"),
             (self.trusted_solver, "trusted solver"),
             (self.gradients, "gradients"),
             (self.exact_solver, "exact solver"),

@@ -15,11 +15,13 @@ use super::plan::{Perturbed, gradient, gradient_sensitivity, pure};
 use super::registry::{AlgorithmEntry, Making, NumberRange, OptionKey};
 use super::{Baseline, Derivatives, Needs, Part, Party};
 use crate::guarantee::{self, BudgetTarget, NoGuarantee};
+use crate::network::Graph;
 use crate::primal::InnerFailure;
 use crate::primal::rounding::{gamma, length};
 use crate::problem::{Problem, PublicProblem};
 use crate::tuning::{Setting, Sizes};
 use dzoa_privacy::{Event, NoiseKey, NoisyObjective, Receipt, Release};
+use std::sync::Arc;
 
 /// How near the minimiser is found, where rounding allows it.
 const TAU: f64 = 1e-7;
@@ -302,8 +304,8 @@ impl Baseline for ObjectivePerturbation {
         Some(found)
     }
 
-    fn absorb(&mut self, _round: u64, releases: &[Release]) {
-        if let Some(release) = releases.first() {
+    fn absorb(&mut self, _round: u64, released: &[Arc<[f64]>]) {
+        if let Some(release) = released.first() {
             self.w = release.to_vec();
         }
     }
@@ -312,7 +314,7 @@ impl Baseline for ObjectivePerturbation {
         self.w.clone()
     }
 
-    fn messages(&self, round: u64) -> u64 {
+    fn messages(&self, round: u64, _graph: &Graph) -> u64 {
         if round == 1 { self.agents as u64 } else { 0 }
     }
 }

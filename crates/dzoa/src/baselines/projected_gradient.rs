@@ -22,6 +22,7 @@ use crate::primal::InnerFailure;
 use crate::problem::PublicProblem;
 use crate::tuning::{Setting, Sizes, product};
 use dzoa_privacy::{Event, NoiseKey, Private, Receipt, Release};
+use std::sync::Arc;
 
 /// In the registry.
 pub const ENTRY: AlgorithmEntry = AlgorithmEntry {
@@ -183,16 +184,16 @@ impl Baseline for ProjectedGradient {
         Ok(Private::new(x).release(receipt, noise)?)
     }
 
-    fn absorb(&mut self, _round: u64, releases: &[Release]) {
+    fn absorb(&mut self, _round: u64, released: &[Arc<[f64]>]) {
         self.mixed = self
             .mixing
             .iter()
             .enumerate()
             .map(|(k, near)| {
                 let kept = 1.0 - near.iter().map(|(_, weight)| weight).sum::<f64>();
-                let mut mixed: Vec<f64> = releases[k].iter().map(|y| kept * y).collect();
+                let mut mixed: Vec<f64> = released[k].iter().map(|y| kept * y).collect();
                 for &(l, weight) in near {
-                    mixed.iter_mut().zip(&releases[l][..]).for_each(|(sum, y)| *sum += weight * y);
+                    mixed.iter_mut().zip(&released[l][..]).for_each(|(sum, y)| *sum += weight * y);
                 }
                 mixed
             })
@@ -203,7 +204,7 @@ impl Baseline for ProjectedGradient {
         self.mixed[k].clone()
     }
 
-    fn messages(&self, _round: u64) -> u64 {
+    fn messages(&self, _round: u64, _graph: &Graph) -> u64 {
         self.mixing.iter().map(|near| near.len() as u64).sum()
     }
 

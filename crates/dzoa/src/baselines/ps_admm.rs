@@ -122,8 +122,8 @@ impl Scheme for PsAdmm {
         Ok(Private::new(gradient).release(receipt, noise)?)
     }
 
-    fn betas(&mut self, on: &Consensus, round: u64, releases: &[Release]) -> Vec<Arc<[f64]>> {
-        releases.iter().enumerate().map(|(k, g)| self.primal(on, k, round, g)).collect()
+    fn betas(&mut self, on: &Consensus, round: u64, released: &[Arc<[f64]>]) -> Vec<Arc<[f64]>> {
+        released.iter().enumerate().map(|(k, g)| self.primal(on, k, round, g)).collect()
     }
 
     fn gradients_per_query(&self) -> u64 {

@@ -12,11 +12,10 @@
 //! output-perturbed step it would reveal that solution.) The odd rounds are objective perturbation,
 //! as in `dvp.rs`.
 
-use super::consensus::{Consensus, vectors};
+use super::consensus::Consensus;
 use super::registry::{AlgorithmEntry, Making, NumberRange, OptionKey, rho_and_rounds};
 use super::scheme::{EXACT_AND_SMOOTH, OnConsensus, Perturbation};
 use super::{Needs, Part};
-use dzoa_privacy::Release;
 use std::sync::Arc;
 
 /// In the registry.
@@ -81,15 +80,15 @@ impl Perturbation for RAdmm {
         if round.is_multiple_of(2) { Part::Rests } else { Part::Releases }
     }
 
-    fn betas(&mut self, on: &Consensus, round: u64, releases: &[Release]) -> Vec<Arc<[f64]>> {
+    fn betas(&mut self, on: &Consensus, round: u64, released: &[Arc<[f64]>]) -> Vec<Arc<[f64]>> {
         if round.is_multiple_of(2) {
             return (0..self.gradients.len()).map(|k| self.recycle(on, k)).collect();
         }
-        for (k, release) in releases.iter().enumerate() {
+        for (k, release) in released.iter().enumerate() {
             let (linear, quadratic) = on.forces(k);
             let slope = |(b, linear): (&f64, f64)| -(linear + 2.0 * quadratic * b);
             self.gradients[k] = release.iter().zip(linear).map(slope).collect();
         }
-        vectors(releases)
+        released.to_vec()
     }
 }

@@ -24,6 +24,8 @@ pub struct AlgorithmEntry {
     pub rounds: Option<u64>,
     /// One round in so many queries the rows.
     pub rounds_per_query: u64,
+    /// Whether everybody hears every release, so that agents of a network can run it.
+    pub flooding: bool,
     /// Whether it knows noise as the D-ZOA paper has it, under the mechanism `intrinsic`.
     pub nominal: bool,
     /// Options that contradict each other.
@@ -61,6 +63,7 @@ impl AlgorithmEntry {
             reads_rho: true,
             rounds: None,
             rounds_per_query: 1,
+            flooding: false,
             nominal: false,
             check: Self::ANY_OPTIONS,
             build,

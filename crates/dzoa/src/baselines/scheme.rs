@@ -2,10 +2,11 @@
 //! [`Scheme`], which says what its agents release. Where that is the minimiser of an objective with
 //! a random linear term, a [`Perturbation`] says all that is left to say.
 
-use super::consensus::{Asked, Consensus, QueryOf, vectors};
+use super::consensus::{Asked, Consensus, QueryOf};
 use super::registry::Making;
 use super::{Baseline, Derivatives, Needs, Part, Party};
 use crate::guarantee::{BudgetTarget, NoGuarantee};
+use crate::network::Graph;
 use crate::primal::InnerFailure;
 use crate::problem::PublicProblem;
 use dzoa_privacy::{Event, NoiseKey, Private, Receipt, Release};
@@ -14,6 +15,7 @@ use std::sync::Arc;
 /// What an exact solver on a smooth problem takes.
 pub const EXACT_AND_SMOOTH: Needs = Needs {
     coordinator: false,
+    flooding: false,
     trusted_solver: false,
     gradients: false,
     exact_solver: true,
@@ -51,8 +53,8 @@ pub trait Scheme: Send + Sync + 'static {
     }
 
     /// Everybody's new vector, from the releases.
-    fn betas(&mut self, _on: &Consensus, _round: u64, releases: &[Release]) -> Vec<Arc<[f64]>> {
-        vectors(releases)
+    fn betas(&mut self, _on: &Consensus, _round: u64, released: &[Arc<[f64]>]) -> Vec<Arc<[f64]>> {
+        released.to_vec()
     }
 
     /// Gradients that an agent computes in one query.
@@ -80,8 +82,8 @@ pub trait Perturbation: Send + Sync + 'static {
     }
 
     /// Everybody's new vector, from the releases.
-    fn betas(&mut self, _on: &Consensus, _round: u64, releases: &[Release]) -> Vec<Arc<[f64]>> {
-        vectors(releases)
+    fn betas(&mut self, _on: &Consensus, _round: u64, released: &[Arc<[f64]>]) -> Vec<Arc<[f64]>> {
+        released.to_vec()
     }
 }
 
@@ -110,8 +112,8 @@ impl<P: Perturbation> Scheme for P {
         Some(self.penalty(on.admm.rho, round))
     }
 
-    fn betas(&mut self, on: &Consensus, round: u64, releases: &[Release]) -> Vec<Arc<[f64]>> {
-        P::betas(self, on, round, releases)
+    fn betas(&mut self, on: &Consensus, round: u64, released: &[Arc<[f64]>]) -> Vec<Arc<[f64]>> {
+        P::betas(self, on, round, released)
     }
 }
 
@@ -167,8 +169,8 @@ impl<S: Scheme> Baseline for OnConsensus<S> {
         Some(self.consensus.perturbed(rho, party, at))
     }
 
-    fn absorb(&mut self, round: u64, releases: &[Release]) {
-        let betas = self.scheme.betas(&self.consensus, round, releases);
+    fn absorb(&mut self, round: u64, released: &[Arc<[f64]>]) {
+        let betas = self.scheme.betas(&self.consensus, round, released);
         self.consensus.exchange(&betas);
     }
 
@@ -176,7 +178,7 @@ impl<S: Scheme> Baseline for OnConsensus<S> {
         self.consensus.states[k].beta.to_vec()
     }
 
-    fn messages(&self, _round: u64) -> u64 {
+    fn messages(&self, _round: u64, _graph: &Graph) -> u64 {
         self.consensus.messages()
     }
 

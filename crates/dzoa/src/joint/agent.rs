@@ -1,4 +1,4 @@
-//! One agent of a network that takes joint sums, without sockets and without a clock.
+//! One agent of a network in which everybody hears everybody, without sockets and without a clock.
 //!
 //! Everybody says one thing to all others in every *stage*, and goes on to the next stage once it
 //! has heard everybody:
@@ -6,30 +6,25 @@
 //! ```text
 //! stage 0      Hello: my mask key, and how many rows I have  ->  roster, and then the plan
 //! stage 1      Ready: this is the roster, and this is what I am going to do
-//! stage m + 1  SumPart:  my part of sum m, charged and hidden   ->  the sum, and the next point
+//! stage m + 1  SumPart:  my part of round m, charged and hidden ->  the sum, and the next point
 //! ```
 //!
-//! So nobody is charged before everybody has the same roster and the same plan. A driver makes an
+//! What a round is about is a [`SharedRounds`]: joint sums, or releases that all take in alike. So
+//! nobody is charged before everybody has the same roster and the same plan. A driver makes an
 //! agent's own words durable before it sends them.
 
-use super::algorithm::{Session, Step, SumPart};
-use super::contributor::{Charged, Contribution, Contributor, PastPart, Resumed};
+use super::algorithm::SumPart;
+use super::contributor::{Charged, Contribution, PastPart, Resumed};
+use super::shared::SharedRounds;
 use crate::agent::CannotResume;
 use crate::status::Status;
 use dzoa_privacy::joint::{Members, Roster};
 use dzoa_privacy::{Digest, Entry, Ledger, Receipt, RunId, Seen};
 use thiserror::Error;
 
-/// What is known once everybody has met.
-pub struct Joined {
-    /// What all agents hold alike.
-    pub session: Session,
-    /// What only this one has.
-    pub contributor: Contributor,
-}
-
 /// From everybody's keys and rows, in the order of the names, to a run.
-pub type Open = Box<dyn FnOnce(&Roster, &[u64], Ledger) -> Result<Joined, Unplanned> + Send>;
+pub type Open =
+    Box<dyn FnOnce(&Roster, &[u64], Ledger) -> Result<Box<dyn SharedRounds>, Unplanned> + Send>;
 
 /// Why there is no run after the meeting.
 #[derive(Clone, Debug, Error, PartialEq)]
@@ -50,6 +45,8 @@ pub struct JointSetup {
     pub ledger: Ledger,
     /// The run that it is charged for.
     pub run: RunId,
+    /// Whether its root is erased: then it says again what it said, and nothing else.
+    pub past: bool,
     /// What follows from the meeting.
     pub open: Open,
 }
@@ -86,6 +83,11 @@ pub enum Saying {
     },
     /// My part of a sum.
     Part(SumPart),
+    /// I give up this attempt at a sum, whatever I hear of it, to begin it anew without these.
+    Leave {
+        /// Their positions among the members, in order.
+        gone: Vec<usize>,
+    },
 }
 
 /// A notice that is not taken.
@@ -144,44 +146,59 @@ impl BadNotice {
 /// One agent between two inputs.
 pub struct JointAgent {
     name: String,
-    members: Members,
-    position: usize,
+    pub(super) members: Members,
+    pub(super) position: usize,
     hello: Saying,
     run: RunId,
+    past: bool,
     /// Until everybody has met.
     before: Ledger,
     open: Option<Open>,
     roster: Option<Roster>,
     rows: Vec<u64>,
     pinned: Option<Digest>,
-    joined: Option<Joined>,
-    step: Option<Step>,
-    stage: u64,
+    pub(super) joined: Option<Box<dyn SharedRounds>>,
+    /// What tells the open round from every other.
+    open_round: Option<Digest>,
+    pub(super) stage: u64,
     /// What everybody said in this stage, by position.
-    heard: Vec<Option<Notice>>,
-    status: Option<Status>,
+    pub(super) heard: Vec<Option<Notice>>,
+    /// Who gave this attempt up, by position.
+    pub(super) leaves: Vec<Option<Notice>>,
+    /// How often the stage was begun before.
+    pub(super) attempt: u64,
+    /// All attempts at all stages before this one.
+    pub(super) turn: u64,
+    /// Who is gone, and from which round on, by position.
+    pub(super) gone: Vec<Option<u64>>,
+    pub(super) status: Option<Status>,
     calls: u64,
 }
 
 impl JointAgent {
     /// Before anybody has met. The name is one of the members'.
     pub fn new(setup: JointSetup) -> Self {
-        let JointSetup { name, members, key, rows, ledger, run, open } = setup;
+        let JointSetup { name, members, key, rows, ledger, run, past, open } = setup;
         let position = members.position(&name).unwrap_or(0);
         let mut agent = Self {
             heard: vec![None; members.len()],
+            leaves: vec![None; members.len()],
+            gone: vec![None; members.len()],
+            attempt: 0,
+            turn: 0,
             name,
             members,
             position,
             hello: Saying::Hello { key, rows },
             run,
+            past,
             before: ledger,
             open: Some(open),
             roster: None,
             rows: Vec::new(),
             pinned: None,
             joined: None,
-            step: None,
+            open_round: None,
             stage: 0,
             status: None,
             calls: 0,
@@ -217,12 +234,23 @@ impl JointAgent {
 
     /// Sums in all, once the plan is known.
     pub fn rounds(&self) -> Option<u64> {
-        self.joined.as_ref().map(|joined| joined.session.rounds())
+        self.joined.as_ref().map(|joined| joined.rounds())
     }
 
     /// How it ended, once it has.
     pub fn status(&self) -> Option<&Status> {
         self.status.as_ref()
+    }
+
+    /// Whether its root is erased: then it says again what it said, and nothing else.
+    pub fn is_past(&self) -> bool {
+        self.past
+    }
+
+    /// Whether the run has ended at all agents alike. Nothing of it is computed again, and nobody
+    /// needs its root.
+    pub fn is_over(&self) -> bool {
+        self.stage > 1 && self.status.is_some()
     }
 
     /// Everybody's mask keys, once everybody has met.
@@ -237,7 +265,7 @@ impl JointAgent {
 
     /// What was charged to its rows.
     pub fn ledger(&self) -> &Ledger {
-        self.joined.as_ref().map_or(&self.before, |joined| joined.contributor.ledger())
+        self.joined.as_ref().map_or(&self.before, |joined| joined.ledger())
     }
 
     /// The run that it is charged for.
@@ -247,7 +275,7 @@ impl JointAgent {
 
     /// Sums that were taken in.
     pub fn rounds_done(&self) -> u64 {
-        self.joined.as_ref().map_or(0, |joined| joined.session.done())
+        self.joined.as_ref().map_or(0, |joined| joined.done())
     }
 
     /// Values or gradients of its own that were computed.
@@ -257,13 +285,13 @@ impl JointAgent {
 
     /// What everybody would report now; nothing before the plan is known.
     pub fn estimate(&self) -> Vec<f64> {
-        self.joined.as_ref().map_or_else(Vec::new, |joined| joined.session.estimate())
+        self.joined.as_ref().map_or_else(Vec::new, |joined| joined.estimate())
     }
 
     /// Writes down how far a neighbour's ledger was seen. The entry is to be made durable.
     pub fn witness(&mut self, neighbour: &str, seen: Seen) -> Option<Entry> {
         match &mut self.joined {
-            Some(joined) => joined.contributor.witness(neighbour, seen),
+            Some(joined) => joined.witness(neighbour, seen),
             None => {
                 let news = self.before.witness(neighbour, seen);
                 self.before.entries().last().filter(|_| news).cloned()
@@ -278,46 +306,37 @@ impl JointAgent {
 
     /// Who has not spoken in this stage.
     pub fn missing(&self) -> impl Iterator<Item = &str> {
-        let open = self.heard.iter().zip(self.members.names());
-        open.filter(|(heard, _)| heard.is_none()).map(|(_, name)| name.as_str())
+        let missing = |position: &usize| self.misses(*position);
+        (0..self.heard.len()).filter(missing).map(|k| self.members.names()[k].as_str())
     }
 
     /// Whether its own part of this stage's sum is to be charged and computed.
     pub fn owes(&self) -> bool {
-        self.status.is_none() && self.heard[self.position].is_none()
+        self.status.is_none() && self.heard[self.position].is_none() && !self.has_left()
     }
 
-    /// Whether everybody has spoken.
+    /// Whether everybody has spoken, and this agent may take it in.
     pub fn is_complete(&self) -> bool {
-        self.status.is_none() && self.heard.iter().all(Option::is_some)
+        let missing = (0..self.heard.len()).any(|position| self.misses(position));
+        self.status.is_none() && !missing && !self.has_left()
     }
 
     /// Charges its part of this sum. Nothing is drawn before the entry is durable.
     pub fn charge(&mut self) -> Result<Charged, Status> {
-        let (joined, step) = self.at_sum()?;
-        let position = joined.session.members().position(joined.contributor.name()).unwrap_or(0);
-        joined.contributor.charge(step, position).map_err(|no| {
-            let agent = joined.contributor.name().into();
-            Status::BudgetExhausted { agent, rounds: step.round - 1, reason: no.to_string() }
-        })
+        self.at_round()?.charge()
     }
 
     /// Its part of this sum, which is to be made durable before it is [said](Self::say).
     pub fn contribute(&mut self, receipt: Receipt) -> Result<Contribution, Status> {
-        let position = self.position;
-        let (joined, step) = self.at_sum()?;
-        let contribution = joined.contributor.part(step, position, receipt)?;
-        let calls = joined.session.calls();
+        let joined = self.at_round()?;
+        let (contribution, calls) = (joined.contribute(receipt)?, joined.calls());
         self.calls += calls;
         Ok(contribution)
     }
 
-    fn at_sum(&mut self) -> Result<(&mut Joined, &Step), Status> {
+    fn at_round(&mut self) -> Result<&mut Box<dyn SharedRounds>, Status> {
         let no = || Status::NoSum { round: 0, reason: "nobody has met yet".into() };
-        match (&mut self.joined, &self.step) {
-            (Some(joined), Some(step)) => Ok((joined, step)),
-            _ => Err(no()),
-        }
+        self.joined.as_mut().ok_or_else(no)
     }
 
     /// Says its own part. Returns what everybody is told.
@@ -332,10 +351,8 @@ impl JointAgent {
         if !self.owes() {
             return Err(CannotResume::NotReady);
         }
-        let position = self.position;
-        let (joined, step) = self.at_sum().map_err(|_| CannotResume::NotReady)?;
-        let resumed = joined.contributor.resume(step, position, past)?;
-        let calls = joined.session.calls();
+        let joined = self.at_round().map_err(|_| CannotResume::NotReady)?;
+        let (resumed, calls) = (joined.resume(past)?, joined.calls());
         self.calls += calls;
         self.say(&resumed.contribution);
         Ok(resumed)
@@ -346,10 +363,10 @@ impl JointAgent {
         let Notice { origin, stage, attempt, id, saying } = notice;
         let name = self.members.names().get(*origin).ok_or(BadNotice::NoMember(*origin))?.clone();
         let out_of_place = || BadNotice::OutOfPlace { name: name.clone(), stage: *stage };
-        if *stage != self.stage || *attempt != 0 {
+        if (*stage, *attempt) != (self.stage, self.attempt) || self.gone[*origin].is_some() {
             return Err(out_of_place());
         }
-        if self.heard[*origin].as_ref().is_some_and(|known| known != notice) {
+        if self.said(notice).is_some_and(|known| known != notice) {
             return Err(BadNotice::Equivocation { name, stage: *stage });
         }
         match (saying, self.stage) {
@@ -361,13 +378,12 @@ impl JointAgent {
                 }
             }
             (Saying::Part(part), _) => {
-                let Some(step) = &self.step else { return Err(out_of_place()) };
-                let expected = step.ask.question.coordinates(step.ask.point.len());
-                let kind = matches!(part, SumPart::Words(_)) == step.ask.hidden.is_some();
-                if part.len() != expected || !kind {
+                let open = self.open_round.and(self.joined.as_ref());
+                if !open.is_some_and(|joined| joined.fits(part)) {
                     return Err(out_of_place());
                 }
             }
+            (Saying::Leave { gone }, 2..) if self.may_leave(*origin, gone) => {}
             _ => return Err(out_of_place()),
         }
         let ours = self.id();
@@ -380,14 +396,13 @@ impl JointAgent {
     /// Takes in what another member said. Returns whether it is news.
     pub fn take(&mut self, notice: Notice) -> Result<bool, BadNotice> {
         self.check(&notice)?;
-        let place = &mut self.heard[notice.origin];
-        let news = place.is_none();
+        let news = self.said(&notice).is_none();
         if news && notice.origin == self.position {
             // What it says itself is charged first.
             let (name, stage) = (self.name.clone(), self.stage);
             return Err(BadNotice::OutOfPlace { name, stage });
         }
-        *place = Some(notice);
+        self.keep(notice);
         Ok(news)
     }
 
@@ -397,10 +412,11 @@ impl JointAgent {
         let count = self.members.len();
         let heard = std::mem::replace(&mut self.heard, vec![None; count]);
         let said: Vec<Notice> = heard.into_iter().flatten().collect();
-        self.stage += 1;
+        self.leaves = vec![None; count];
+        (self.stage, self.attempt, self.turn) = (self.stage + 1, 0, self.turn + 1);
         let ended = match self.stage {
             1 => self.meet(&said),
-            2 => self.next_step(),
+            2 => self.next_round(),
             _ => self.absorb(&said),
         };
         self.status = self.status.take().or(ended.err());
@@ -431,26 +447,19 @@ impl JointAgent {
     }
 
     fn absorb(&mut self, said: &[Notice]) -> Result<(), Status> {
-        let (joined, step) = self.at_sum()?;
         let part = |notice: &Notice| match &notice.saying {
             Saying::Part(part) => Some(part.clone()),
-            Saying::Hello { .. } | Saying::Ready { .. } => None,
+            Saying::Hello { .. } | Saying::Ready { .. } | Saying::Leave { .. } => None,
         };
         let parts: Vec<SumPart> = said.iter().filter_map(part).collect();
-        let round = step.round;
-        joined
-            .session
-            .absorb(step, &parts)
-            .map_err(|no| Status::NoSum { round, reason: no.to_string() })?;
-        self.next_step()
+        self.at_round()?.absorb(&parts)?;
+        self.next_round()
     }
 
-    fn next_step(&mut self) -> Result<(), Status> {
-        let Some(joined) = &self.joined else { return Ok(()) };
-        let round = joined.session.done() + 1;
-        let next = joined.session.next();
-        self.step = next.map_err(|no| Status::NoSum { round, reason: no.to_string() })?;
-        match self.step {
+    pub(super) fn next_round(&mut self) -> Result<(), Status> {
+        let Some(joined) = &mut self.joined else { return Ok(()) };
+        self.open_round = joined.begin()?;
+        match self.open_round {
             Some(_) => Ok(()),
             None => Err(Status::Finished),
         }
@@ -466,16 +475,16 @@ impl JointAgent {
         self.heard[self.position] = Some(self.notice(saying));
     }
 
-    fn notice(&self, saying: Saying) -> Notice {
+    pub(super) fn notice(&self, saying: Saying) -> Notice {
         let (origin, stage, id) = (self.position, self.stage, self.id());
-        Notice { origin, stage, attempt: 0, id, saying }
+        Notice { origin, stage, attempt: self.attempt, id, saying }
     }
 
     /// What all who agree have alike in this stage.
     fn id(&self) -> Digest {
-        match (self.stage, &self.step, &self.joined) {
-            (1, _, Some(joined)) => joined.session.digest(),
-            (_, Some(step), _) => step.id(),
+        match (self.stage, self.open_round, &self.joined) {
+            (1, _, Some(joined)) => joined.digest(),
+            (_, Some(id), _) => id,
             _ => Digest::default(),
         }
     }

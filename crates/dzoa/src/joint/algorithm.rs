@@ -25,6 +25,10 @@ pub struct Session {
     opened: SessionOpening,
     chain: Chain,
     attempt: u64,
+    /// What all sums that were asked for cost, those that were given up included: mu^2.
+    spent: f64,
+    /// What is left to every further sum of the mu that was planned for it.
+    scale: f64,
 }
 
 /// What all agents agree on before the first sum.
@@ -98,6 +102,12 @@ pub enum NoRound {
         /// Those of the sum.
         expected: usize,
     },
+    /// A sum that was given up took too much of the budget.
+    #[error("too little of the budget is left to take sum {round} again")]
+    Spent {
+        /// The sum.
+        round: u64,
+    },
     /// A part without noise that is not finite.
     #[error("the part of agent {agent} is not finite")]
     NotFinite {
@@ -122,7 +132,8 @@ impl Chain {
 impl Session {
     /// A run before its first sum.
     pub fn new(method: Box<dyn SumMethod>, opened: SessionOpening) -> Self {
-        Self { method, chain: Chain::new(&opened), opened, attempt: 0 }
+        let chain = Chain::new(&opened);
+        Self { method, chain, opened, attempt: 0, spent: 0.0, scale: 1.0 }
     }
 
     /// The same run before its first sum with another roster: that of agents whose journals are
@@ -136,7 +147,8 @@ impl Session {
 
     /// The next round; `None` once all are done.
     pub fn next(&self) -> Result<Option<Step>, NoRound> {
-        let Some(ask) = self.method.ask()? else { return Ok(None) };
+        let Some(mut ask) = self.method.ask()? else { return Ok(None) };
+        ask.hidden.iter_mut().for_each(|hidden| hidden.mu *= self.scale);
         let (round, attempt) = (self.method.done() + 1, self.attempt);
         let context = match (&self.chain, &self.opened.shares, &ask.hidden) {
             (Chain::Hidden(transcript), Some(shares), Some(hidden)) => {
@@ -181,6 +193,7 @@ impl Session {
             }
         };
         self.method.absorb(&sum);
+        self.spent += step.cost();
         self.attempt = 0;
         Ok(sum)
     }
@@ -191,7 +204,7 @@ impl Session {
         if members != got {
             return Err(NoSum::Missing { got, members }.into());
         }
-        let expected = step.ask.question.coordinates(step.ask.point.len());
+        let expected = step.ask.coordinates();
         let mut sum = vec![0.0; expected];
         for (agent, part) in parts.iter().enumerate() {
             let values = match part {
@@ -207,11 +220,30 @@ impl Session {
     }
 
     /// Begins the open round anew without those that are gone: fresh noise, fresh masks, and
-    /// another charge.
-    pub fn without(&mut self, members: Members, shares: Option<Shares>) {
+    /// another charge. The attempt that is given up was charged, too: what it cost is taken from
+    /// this sum and all further ones alike, so that the whole run costs what was planned.
+    pub fn without(&mut self, members: Members, shares: Option<Shares>) -> Result<(), NoRound> {
+        let given_up = self.next()?.map_or(0.0, |step| step.cost());
+        let costs: Vec<f64> = self.method.planned()?.iter().map(|sum| sum.mu * sum.mu).collect();
+        let done = self.done() as usize;
+        let (planned, ahead) = (costs.iter().sum::<f64>(), costs.iter().skip(done).sum::<f64>());
+        self.spent += given_up;
+        if !costs.is_empty() {
+            let left = ((planned - self.spent).max(0.0) / ahead).sqrt() * (1.0 - 1e-9);
+            self.scale = left.min(self.scale);
+            if self.scale.is_nan() || self.scale < LEAST_SCALE {
+                return Err(NoRound::Spent { round: self.done() + 1 });
+            }
+        }
         self.opened.members = members;
         self.opened.shares = shares;
         self.attempt += 1;
+        Ok(())
+    }
+
+    /// How often the open round was begun before.
+    pub fn attempt(&self) -> u64 {
+        self.attempt
     }
 
     /// A digest of everything public so far: equal at all agents, or something diverged.
@@ -258,7 +290,15 @@ fn words(parts: &[SumPart], expected: usize) -> Result<Vec<&Words>, NoRound> {
     Ok(parts.iter().filter_map(SumPart::words).collect())
 }
 
+/// A sum with less than this part of its mu would spoil more than it brings.
+const LEAST_SCALE: f64 = 0.5;
+
 impl Step {
+    /// mu^2; nothing without protection.
+    fn cost(&self) -> f64 {
+        self.ask.hidden.as_ref().map_or(0.0, |hidden| hidden.mu * hidden.mu)
+    }
+
     /// What tells this sum from every other: equal at all agents, or something diverged.
     pub fn id(&self) -> Digest {
         self.id

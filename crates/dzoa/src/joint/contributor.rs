@@ -66,6 +66,12 @@ pub struct Contributor {
     weight: f64,
     ledger: Ledger,
     run: RunId,
+    /// Nothing once its root is erased: then it says again what it said, and nothing else.
+    hiding: Option<Hiding>,
+}
+
+/// What hides a part.
+struct Hiding {
     share: ShareKey,
     plain: NoiseKey,
     masks: Masks,
@@ -76,7 +82,7 @@ pub struct Contributor {
 pub enum Contribution {
     /// With noise, and with masks where the plan has them.
     Hidden(Masked),
-    /// As it is: nothing is promised.
+    /// A vector that nothing masks, as it was charged: with its noise, or as it is.
     Plain(Release),
 }
 
@@ -135,7 +141,14 @@ impl Contributor {
             Some(roster) => Masks::new(mask, roster)?,
             None => Masks::none(),
         };
-        Ok(Self { name, rows, weight, ledger, run, share, plain, masks })
+        let hiding = Some(Hiding { share, plain, masks });
+        Ok(Self { name, rows, weight, ledger, run, hiding })
+    }
+
+    /// The same without its secrets: it takes up what it said before, and nothing else.
+    pub fn without_secrets(mut self) -> Self {
+        self.hiding = None;
+        self
     }
 
     /// Its name.
@@ -155,9 +168,11 @@ impl Contributor {
 
     /// What its part of this sum costs. The position is that among the members.
     pub fn query(&self, step: &Step, position: usize) -> Query {
-        match step.context() {
-            Some(context) => context.charge(position, self.run, &program(), &self.share),
-            None => Query {
+        match (step.context(), &self.hiding) {
+            (Some(context), Some(Hiding { share, .. })) => {
+                context.charge(position, self.run, &program(), share)
+            }
+            _ => Query {
                 run: self.run,
                 round: step.round,
                 inputs: step.id(),
@@ -186,6 +201,9 @@ impl Contributor {
         position: usize,
         past: PastPart,
     ) -> Result<Resumed, CannotResume> {
+        if self.hiding.is_none() {
+            return self.recall(step, past);
+        }
         let PastPart { charge, part } = past;
         // Whoever computed it, on whichever machine: nothing is computed again.
         let query = Query { program: charge.program.clone(), ..self.query(step, position) };
@@ -236,14 +254,17 @@ impl Contributor {
         receipt: Receipt,
     ) -> Result<Contribution, Status> {
         let failed = |reason: String| Status::NoSum { round: step.round, reason };
+        let erased = || failed("the root key of this run is erased".into());
         let Some(context) = step.context() else {
             let values = self.plain_sum(step).map_err(|no| self.failed(step, no))?;
-            let release = Private::new(values).release(receipt, &self.plain);
+            let Hiding { plain, .. } = self.hiding.as_ref().ok_or_else(erased)?;
+            let release = Private::new(values).release(receipt, plain);
             return Ok(Contribution::Plain(release.map_err(|no| failed(no.to_string()))?));
         };
         let summand = self.summand(step, context, position)?;
-        let share = summand.share(receipt, &self.share).map_err(|no| failed(no.to_string()))?;
-        let masked = share.mask(&mut self.masks).map_err(|no| failed(no.to_string()))?;
+        let Hiding { share, masks, .. } = self.hiding.as_mut().ok_or_else(erased)?;
+        let share = summand.share(receipt, share).map_err(|no| failed(no.to_string()))?;
+        let masked = share.mask(masks).map_err(|no| failed(no.to_string()))?;
         Ok(Contribution::Hidden(masked))
     }
 
@@ -278,7 +299,7 @@ impl Contributor {
 
     /// All answers as plain floats: piece by piece, and the pieces in their order.
     fn plain_sum(&self, step: &Step) -> Result<Vec<f64>, Failure> {
-        let count = step.ask.question.coordinates(step.ask.point.len());
+        let count = step.ask.coordinates();
         let pieces: Vec<Result<Vec<f64>, Failure>> = self
             .pieces()
             .into_par_iter()

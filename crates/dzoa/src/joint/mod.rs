@@ -18,15 +18,18 @@ mod algorithm;
 mod answers;
 mod ask;
 mod averaged;
+mod clip;
 mod contributor;
 mod descent;
 mod frame;
+mod leaving;
 mod newton;
 mod quadratic;
+mod shared;
 mod slopes;
 
 pub use adversary::{Adversary, noiseless};
-pub use agent::{BadNotice, Joined, JointAgent, JointSetup, Notice, Open, Saying, Unplanned};
+pub use agent::{BadNotice, JointAgent, JointSetup, Notice, Open, Saying, Unplanned};
 pub use algorithm::{NoRound, Session, SessionOpening, Step, SumPart};
 pub use answers::Answers;
 pub use ask::{Ask, Hidden, Question};
@@ -36,6 +39,7 @@ pub use contributor::{
 pub use descent::{DescentSettings, Probing, SumDescent};
 pub use frame::DirectionFrame;
 pub use newton::{Newton, NewtonSettings};
+pub use shared::{Joined, Reshare, SharedRounds};
 pub use slopes::Slopes;
 
 use dzoa_privacy::joint::NoRegion;

@@ -163,6 +163,12 @@ impl Graph {
         })
     }
 
+    /// How often a vector crosses a link when each of so many floods the network: every link
+    /// carries each of them once in each direction.
+    pub fn flooded(&self, vectors: u64) -> u64 {
+        2 * self.edges().count() as u64 * vectors
+    }
+
     /// `L+ = D + A (+ 2I)`, the signless Laplacian; with self-loops as in the paper.
     #[doc(alias = "L+")]
     pub fn signless_laplacian(&self, self_loop: bool) -> Mat<f64> {

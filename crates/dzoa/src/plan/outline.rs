@@ -37,6 +37,8 @@ pub struct Outline {
     pub smoothing: Option<f64>,
     /// C, where the mechanism clips.
     pub clip: Option<f64>,
+    /// Whether that is only the first, and sums say how it goes on.
+    pub clip_follows: bool,
     /// When steps are decided, where that is not before the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steps: Option<&'static str>,
@@ -134,6 +136,7 @@ impl Plan {
             directions: inner.map(|inner| inner.directions),
             smoothing: inner.map(|inner| inner.smoothing),
             clip: self.clip(),
+            clip_follows: self.joint().is_some_and(|joint| joint.following_clip().is_some()),
             steps: None,
             reports,
             gossip_rounds,
@@ -175,15 +178,13 @@ impl Plan {
     fn costs(&self) -> Costs {
         let baseline = self.baseline().ok().flatten();
         if self.joint().is_some() {
-            // Every part crosses every link once in each direction it has not come from.
-            let parts = self.graph().len() as u64 * self.rounds();
-            let messages = parts * 2 * self.graph().edges().count() as u64;
+            let messages = self.graph().flooded(self.graph().len() as u64) * self.rounds();
             let bytes = 8 * self.data().dim() as u64 * messages;
             return Costs { oracle_calls: 0, messages, bytes };
         }
         let messages = match (baseline, self.data()) {
             (Some(baseline), Data::Rows(_)) => {
-                (1..=self.rounds()).map(|round| baseline.messages(round)).sum()
+                (1..=self.rounds()).map(|round| baseline.messages(round, self.graph())).sum()
             }
             _ => {
                 let gossip = match self.average() {

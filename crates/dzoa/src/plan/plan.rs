@@ -82,6 +82,7 @@ impl Plan {
         let samples: Vec<usize> = (0..graph.len()).map(|k| data.samples(k)).collect();
         plan.join(&samples)?;
         let baseline = plan.baseline()?;
+        plan.average = all_alike(plan.average, baseline.as_deref());
         let agent = |k: usize| {
             let neighbourhood = graph.neighbourhood(k, spec.self_loop);
             let charges = plan.charges(k, neighbourhood, baseline.as_deref())?;
@@ -112,7 +113,7 @@ impl Plan {
     }
 
     /// Plans for agent k alone where everybody's number of rows is known, as it is once agents that
-    /// take joint sums have met.
+    /// hear everybody have met.
     pub fn of_one_among(
         spec: &RunSpec,
         data: &Data,
@@ -128,16 +129,25 @@ impl Plan {
             let agent = graph.names()[k].clone();
             return Err(Refused::Empty { agent, samples: 0, neighbourhood });
         }
+        let joint = spec.algorithm.joint().is_some();
         let mut data = data.clone();
         if let Data::Rows(problem) = &mut data
-            && matches!(problem.scale, Scale::PooledOver(_))
+            && matches!(problem.scale, Scale::Pooled | Scale::PooledOver(_))
         {
             // Everybody's rows are known here, as they are where all are in one process.
-            problem.scale = Scale::Pooled;
+            problem.scale = match joint {
+                true => Scale::Pooled,
+                false => Scale::PooledOver(samples.iter().sum()),
+            };
         }
         let mut plan = Self::common(spec, &data, graph)?;
         plan.join(samples)?;
-        let charges = plan.charges(k, neighbourhood, None)?;
+        if let (false, Some(public)) = (joint, plan.public.take()) {
+            plan.public = Some(public.with_samples(samples));
+        }
+        let baseline = plan.baseline()?;
+        plan.average = all_alike(plan.average, baseline.as_deref());
+        let charges = plan.charges(k, neighbourhood, baseline.as_deref())?;
         plan.agents = vec![AgentPlan { neighbourhood, inner: None, charges }];
         plan.first = k;
         Ok(plan)
@@ -216,6 +226,11 @@ impl Plan {
     /// What it is about.
     pub fn study(&self) -> JointStudy<'_> {
         JointStudy { spec: &self.spec, data: &self.data, graph: &self.graph }
+    }
+
+    /// The problem without its rows, where there are rows.
+    pub(super) fn public(&self) -> Option<&PublicProblem> {
+        self.public.as_ref()
     }
 
     /// What is decided about joint sums, where the algorithm takes them.
@@ -378,9 +393,10 @@ impl Plan {
         &self.agents
     }
 
-    /// C, where the mechanism clips.
+    /// C, where the mechanism clips; where the clip follows how many rows it moves, the first.
     pub fn clip(&self) -> Option<f64> {
-        self.spec.mechanism.clip(&self.data)
+        let found = self.joint.as_ref().and_then(|joint| joint.following_clip());
+        self.spec.mechanism.clip(&self.data).or(found)
     }
 
     /// What every agent has spent after each round.
@@ -544,6 +560,16 @@ impl Plan {
     pub fn for_neighbourhood(&self, k: usize, neighbourhood: usize) -> Result<Self, Refused> {
         let agents = vec![self.decide(k, neighbourhood)?];
         Ok(Self { first: k, agents, ..self.clone() })
+    }
+}
+
+/// Where everybody hears everything, or one hands out, all agents hold the same: there is nothing
+/// to average over the network.
+fn all_alike(average: Average, baseline: Option<&dyn Baseline>) -> Average {
+    let needs = baseline.map(|baseline| baseline.needs()).unwrap_or_default();
+    match average {
+        Average::Network { .. } if needs.flooding || needs.coordinator => Average::LastHalf,
+        average => average,
     }
 }
 

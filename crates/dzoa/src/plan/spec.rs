@@ -90,6 +90,12 @@ impl Algorithm {
         }
     }
 
+    /// Whether everybody hears what everybody says: its agents tell each other how many rows they
+    /// have, and wait for all.
+    pub fn floods(&self) -> bool {
+        self.joint().is_some() || self.entry().is_some_and(|entry| entry.flooding)
+    }
+
     /// Whether `rho` means something to it.
     pub fn reads_rho(&self) -> bool {
         self.joint().is_none() && self.entry().is_none_or(|entry| entry.reads_rho)

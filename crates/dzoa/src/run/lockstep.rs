@@ -1,29 +1,23 @@
 //! Runs a [`Baseline`] round by round: charge, persist, query, release, absorb.
 
+use super::sums::NotReplayed;
 use super::{Costs, Observer, Releases, RoundView, Simulation};
 use crate::agent::Average;
-use crate::baselines::{Baseline, Needs, Part, Party};
-use crate::kernels::program;
+use crate::baselines::{Baseline, BaselineAgent, BaselineAgentSetup, Needs, Part, Party};
+use crate::joint::{Charged, PastPart, SumPart};
 use crate::network::Graph;
 use crate::network::gossip::{Order, RunningMean, mixed};
 use crate::problem::Problem;
 use crate::status::Status;
-use crate::streams::Streams;
-use dzoa_privacy::packed::pack;
-use dzoa_privacy::{Digest, Event, Ledger, Query, Receipt, Release, RunId};
+use dzoa_privacy::{Event, Ledger, Receipt, Release, RunId};
 use rayon::prelude::*;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// All agents of a baseline.
 pub struct Lockstep {
     baseline: Box<dyn Baseline>,
-    parties: Vec<Party>,
-    ledgers: Vec<Ledger>,
-    events: Vec<Arc<[Event]>>,
-    /// Queries so far, per agent.
-    queries: Vec<usize>,
-    /// Digest of everything that goes into the next round, per agent.
-    inputs: Vec<Digest>,
+    agents: Vec<BaselineAgent>,
     released: Vec<Arc<[f64]>>,
     /// Mean of the estimates of the second half of the rounds, per agent.
     late: Vec<RunningMean>,
@@ -32,7 +26,6 @@ pub struct Lockstep {
     average: Average,
     rounds: u64,
     graph: Graph,
-    streams: Streams,
     costs: Costs,
 }
 
@@ -46,22 +39,28 @@ impl Lockstep {
         releases: Releases,
     ) -> Self {
         let (agents, dim) = (graph.len(), problem.dim());
-        let mut ledgers = releases.ledgers;
+        let Releases { events, mut ledgers, average, streams } = releases;
         ledgers.resize_with(agents, Ledger::default);
+        let agent = |(k, ledger): (usize, Ledger)| {
+            BaselineAgent::new(BaselineAgentSetup {
+                name: graph.names()[k].clone(),
+                party: Party::new(&*baseline, problem, k),
+                rows: problem.fingerprint(k),
+                events: events[k].clone(),
+                ledger,
+                run: streams.run_id(),
+                streams: Some(streams.clone()),
+            })
+        };
         Self {
-            parties: (0..agents).map(|k| Party::new(&*baseline, problem, k)).collect(),
+            agents: ledgers.into_iter().enumerate().map(agent).collect(),
             baseline,
-            ledgers,
-            events: releases.events,
-            queries: vec![0; agents],
-            inputs: (0..agents).map(|k| problem.fingerprint(k)).collect(),
             released: vec![vec![0.0; dim].into(); agents],
             late: vec![RunningMean::new(dim); agents],
             averaged: None,
-            average: releases.average,
+            average,
             rounds,
             graph: graph.clone(),
-            streams: releases.streams,
             costs: Costs::default(),
         }
     }
@@ -73,112 +72,129 @@ impl Lockstep {
 
     /// The charge of agent k's last query.
     pub fn last_event(&self, k: usize) -> Option<&Event> {
-        let events = &self.events[k];
-        self.queries[k].checked_sub(1).map(|query| &events[query.min(events.len() - 1)])
+        self.agents[k].last_event()
     }
 
     /// One round, up to and including what follows from the releases.
     fn round(&mut self, round: u64, observer: &mut dyn Observer) -> Result<(), Status> {
-        let names = self.graph.names();
         let parts: Vec<Part> =
-            (0..self.parties.len()).map(|k| self.baseline.part(round, k)).collect();
-        let run = self.streams.run_id();
+            (0..self.agents.len()).map(|k| self.baseline.part(round, k)).collect();
+        let receipts = self.charge(round, &parts, observer)?;
+        let baseline = &*self.baseline;
+        let answers: Vec<Result<Option<Release>, Status>> = self
+            .agents
+            .par_iter_mut()
+            .zip(receipts)
+            .map(|(agent, receipt)| {
+                receipt.map(|receipt| agent.release(baseline, round, receipt)).transpose()
+            })
+            .collect();
+        let mut released = Vec::new();
+        for (k, answer) in answers.into_iter().enumerate() {
+            if let Some(release) = answer? {
+                self.released[k] = release.values().clone();
+                released.push(release.values().clone());
+            }
+        }
+        // A trusted solver releases once for all who lent it their rows.
+        if let Some(release) = released.first() {
+            for (k, part) in parts.iter().enumerate() {
+                if *part == Part::LendsRows {
+                    self.released[k] = release.clone();
+                }
+            }
+        }
+        // All agents have one root here, and so one digest.
+        if let Some(digest) = self.agents.first().and_then(|agent| agent.digest(&released)) {
+            self.agents.iter_mut().for_each(|agent| agent.follow(&digest));
+        }
+        self.absorb(round, &released);
+        Ok(())
+    }
+
+    /// Charge and persist before any noise is drawn: what is not written down cannot leave.
+    fn charge(
+        &mut self,
+        round: u64,
+        parts: &[Part],
+        observer: &mut dyn Observer,
+    ) -> Result<Vec<Option<Receipt>>, Status> {
         let mut receipts: Vec<Option<Receipt>> = Vec::new();
         for (k, part) in parts.iter().enumerate() {
             if *part == Part::Rests {
                 receipts.push(None);
                 continue;
             }
-            // Charge and persist before any noise is drawn: what is not written down cannot leave.
-            let event = self.events[k][self.queries[k].min(self.events[k].len() - 1)];
-            self.queries[k] += 1;
-            let query = Query { run, round, inputs: self.inputs[k], program: program(), event };
-            let written = self.ledgers[k].entries().len();
-            let receipt =
-                self.ledgers[k].charge(query).map_err(|refused| Status::BudgetExhausted {
-                    agent: names[k].clone(),
+            let agent = &mut self.agents[k];
+            let Charged { receipt, entry, .. } =
+                agent.charge(round).map_err(|refused| Status::BudgetExhausted {
+                    agent: agent.name().into(),
                     rounds: round - 1,
                     reason: refused.to_string(),
                 })?;
-            if let Some(entry) = self.ledgers[k].entries().get(written)
-                && observer.persist(k, entry).is_break()
+            if let Some(entry) = entry
+                && observer.persist(k, &entry).is_break()
             {
                 return Err(Status::Stopped { round: round - 1 });
             }
             receipts.push((*part == Part::Releases).then_some(receipt));
         }
-        let (baseline, streams) = (&*self.baseline, &self.streams);
-        let answers: Vec<Result<Option<Release>, Status>> = self
-            .parties
-            .par_iter_mut()
-            .zip(receipts)
-            .map(|(party, receipt)| {
-                let Some(receipt) = receipt else { return Ok(None) };
-                let agent = &names[party.k];
-                let release = baseline
-                    .query(round, party, receipt, &streams.noise_key(agent))
-                    .map_err(|failure| failure.status(agent, round))?;
-                match release.iter().all(|value| value.is_finite()) {
-                    true => Ok(Some(release)),
-                    false => Err(Status::NonFinite { agent: agent.clone(), round, step: 0 }),
-                }
-            })
-            .collect();
-        let mut releases = Vec::new();
-        for (k, answer) in answers.into_iter().enumerate() {
-            if let Some(release) = answer? {
-                self.released[k] = release.values().clone();
-                releases.push(release);
-            }
-        }
-        // A trusted solver releases once for all who lent it their rows.
-        if let Some(release) = releases.first() {
-            for (k, part) in parts.iter().enumerate() {
-                if *part == Part::LendsRows {
-                    self.released[k] = release.values().clone();
-                }
-            }
-        }
-        self.absorb_into_inputs(&releases);
-        self.baseline.absorb(round, &releases);
-        self.costs.messages += self.baseline.messages(round);
-        self.costs.oracle_calls += releases.len() as u64 * self.baseline.gradients_per_query();
-        Ok(())
+        Ok(receipts)
     }
 
-    /// What the next round is made from: the rows, and everything that was released before it.
-    fn absorb_into_inputs(&mut self, releases: &[Release]) {
-        let mut hasher = self.streams.digest("releases of a round");
-        for release in releases {
-            hasher.update(&pack(release));
-        }
-        let released = hasher.finalize();
-        for inputs in &mut self.inputs {
-            let mut hasher = self.streams.digest("inputs of a round");
-            hasher.update(&inputs.0).update(released.as_bytes());
-            *inputs = Digest::from(*hasher.finalize().as_bytes());
+    /// What follows from the releases of a round.
+    fn absorb(&mut self, round: u64, released: &[Arc<[f64]>]) {
+        self.baseline.absorb(round, released);
+        self.costs.messages += self.baseline.messages(round, &self.graph);
+        self.costs.oracle_calls += released.len() as u64 * self.baseline.gradients_per_query();
+        if self.average.takes(round, self.rounds) {
+            for (k, late) in self.late.iter_mut().enumerate() {
+                late.add(&self.baseline.estimate(k));
+            }
         }
     }
 
-    /// Adds the estimates of the second half of the rounds up.
-    fn remember(&mut self, round: u64) {
-        if self.average == Average::None || round <= self.rounds / 2 {
-            return;
+    /// Takes the agents through the releases in their journals, which are in the order of the
+    /// graph. No row is queried and no noise is drawn; the observer sees what it would have seen,
+    /// and stops nothing.
+    pub fn replay(
+        &mut self,
+        mut pasts: Vec<VecDeque<PastPart>>,
+        observer: &mut dyn Observer,
+    ) -> Result<Status, NotReplayed> {
+        for round in 1..=self.rounds {
+            if pasts.len() < self.agents.len() || pasts.iter().any(VecDeque::is_empty) {
+                return Ok(Status::Stopped { round: round - 1 });
+            }
+            for (k, past) in pasts.iter_mut().filter_map(VecDeque::pop_front).enumerate() {
+                let agent = &mut self.agents[k];
+                let resumed = agent.recall(round, past).map_err(|why| NotReplayed {
+                    agent: agent.name().into(),
+                    round,
+                    why,
+                })?;
+                if let SumPart::Plain(values) = resumed.contribution.part() {
+                    self.released[k] = values;
+                }
+            }
+            let released = self.released.clone();
+            self.absorb(round, &released);
+            let _ = observer.round(&RoundView { round, simulation: self });
         }
-        for (k, late) in self.late.iter_mut().enumerate() {
-            late.add(&self.baseline.estimate(k));
-        }
+        self.gossip();
+        Ok(Status::Finished)
     }
 
     /// Averages the agents' means over the network: functions of releases, so free.
     fn gossip(&mut self) {
         let Average::Network { gossip } = self.average else { return };
-        // Under a coordinator all agents hold the same already.
+        // Where everybody hears everything, or one hands out, all agents hold the same already.
         let averaged = self.late.iter().any(|late| late.mean().is_some());
-        if !averaged || self.baseline.needs().coordinator {
+        let Needs { coordinator, flooding, .. } = self.baseline.needs();
+        if !averaged || coordinator || flooding {
             return;
         }
-        let mut now: Vec<Vec<f64>> = (0..self.parties.len()).map(|k| self.estimate(k)).collect();
+        let mut now: Vec<Vec<f64>> = (0..self.agents.len()).map(|k| self.estimate(k)).collect();
         for _ in 0..gossip {
             let mix = |k: usize| {
                 let near = self.graph.neighbours(k).iter();
@@ -198,7 +214,6 @@ impl Simulation for Lockstep {
             if let Err(status) = self.round(round, observer) {
                 return status;
             }
-            self.remember(round);
             let last = round == self.rounds;
             if observer.round(&RoundView { round, simulation: self }).is_break() && !last {
                 return Status::Stopped { round };
@@ -209,7 +224,7 @@ impl Simulation for Lockstep {
     }
 
     fn len(&self) -> usize {
-        self.parties.len()
+        self.agents.len()
     }
 
     fn release(&self, k: usize) -> &[f64] {
@@ -224,11 +239,11 @@ impl Simulation for Lockstep {
     }
 
     fn ledger(&self, k: usize) -> &Ledger {
-        &self.ledgers[k]
+        self.agents[k].ledger()
     }
 
-    fn run_id(&self, _k: usize) -> RunId {
-        self.streams.run_id()
+    fn run_id(&self, k: usize) -> RunId {
+        self.agents[k].run()
     }
 
     fn costs(&self) -> Costs {
@@ -237,6 +252,10 @@ impl Simulation for Lockstep {
     }
 
     fn lockstep(&self) -> Option<&Lockstep> {
+        Some(self)
+    }
+
+    fn lockstep_mut(&mut self) -> Option<&mut Lockstep> {
         Some(self)
     }
 }

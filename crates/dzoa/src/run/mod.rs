@@ -77,6 +77,11 @@ pub trait Simulation: Send + Sync {
     fn lockstep(&self) -> Option<&Lockstep> {
         None
     }
+
+    /// The baseline, to replay it.
+    fn lockstep_mut(&mut self) -> Option<&mut Lockstep> {
+        None
+    }
 }
 
 /// What a run took, over all agents.
@@ -84,7 +89,7 @@ pub trait Simulation: Send + Sync {
 pub struct Costs {
     /// Values of the objective, or gradients, that were computed. Exact solves are not counted.
     pub oracle_calls: u64,
-    /// Vectors that went from one agent to another, or between an agent and the coordinator.
+    /// Vectors that went over a link from one agent to another, or to a coordinator.
     pub messages: u64,
     /// Their values, at eight bytes each.
     pub bytes: u64,

@@ -3,6 +3,7 @@
 use super::{Costs, Observer, RoundView, Simulation};
 use crate::agent::CannotResume;
 use crate::joint::{Charged, Contribution, Contributor, NoRound, PastPart, Session, Step, SumPart};
+use crate::network::Graph;
 use crate::status::Status;
 use dzoa_privacy::{Digest, Ledger, Receipt, RunId};
 use rayon::prelude::*;
@@ -31,20 +32,20 @@ pub struct JointSimulation {
     /// masks do.
     seen: Vec<Vec<f64>>,
     masked: bool,
-    /// Directed edges of the network: every part crosses each of them once.
-    edges: u64,
+    /// How often a part crosses a link in one round.
+    crossings: u64,
     costs: Costs,
     /// The last sum, and everybody's part in it.
     last: Option<(Step, Vec<SumPart>)>,
 }
 
 impl JointSimulation {
-    /// Before the first sum. Contributors are in the order of the graph; `edges` are counted once.
+    /// Before the first sum. Contributors are in the order of the graph.
     pub fn new(
         session: Session,
         contributors: Vec<Contributor>,
         masked: bool,
-        edges: usize,
+        graph: &Graph,
     ) -> Self {
         let position =
             |agent: &Contributor| session.members().position(agent.name()).unwrap_or(usize::MAX);
@@ -52,14 +53,14 @@ impl JointSimulation {
         order.sort_by_key(|&k| position(&contributors[k]));
         let zero = session.estimate().iter().map(|_| 0.0).collect::<Vec<f64>>();
         let seen = vec![zero; contributors.len()];
-        let edges = 2 * edges as u64;
+        let crossings = graph.flooded(contributors.len() as u64);
         Self {
             session,
             contributors,
             order,
             seen,
             masked,
-            edges,
+            crossings,
             costs: Costs::default(),
             last: None,
         }
@@ -97,9 +98,8 @@ impl JointSimulation {
             };
         }
         self.last = Some((step, parts));
-        let agents = self.contributors.len() as u64;
-        self.costs.messages += agents * self.edges;
-        self.costs.bytes += 8 * sum.len() as u64 * agents * self.edges;
+        self.costs.messages += self.crossings;
+        self.costs.bytes += 8 * sum.len() as u64 * self.crossings;
         Ok(())
     }
 

@@ -19,7 +19,7 @@ use crate::primal::{
 use crate::problem::data::Samples;
 use crate::problem::{EmpiricalRisk, LocalObjective, PerSample, Probe, Problem};
 use crate::streams::{Purpose, Streams};
-use dzoa_privacy::{Event, Ledger, NoiseKey, Private, Receipt, Release};
+use dzoa_privacy::{Event, Ledger, NoiseKey, Receipt};
 use pairs::{Person, pairs};
 use std::sync::Arc;
 
@@ -188,9 +188,7 @@ pub fn of_baseline(
         for state in states(attacked.problem.dim()).flat_map(|s| [s.clone(), negative(s)]) {
             let mut baseline = fresh();
             let agents = attacked.problem.agents.len();
-            let released: Option<Vec<Release>> =
-                (0..agents).map(|_| unprotected(state.clone())).collect();
-            baseline.absorb(1, &released?);
+            baseline.absorb(1, &vec![state.into(); agents]);
             for found in moves(attacked, &*baseline, round, &event) {
                 worst = found.larger(worst);
             }
@@ -343,12 +341,6 @@ fn negative(mut state: Vec<f64>) -> Vec<f64> {
 pub fn noiseless(baseline: &dyn Baseline, round: u64, party: &mut Party) -> Option<Vec<f64>> {
     let answer = baseline.query(round, party, receipt(round)?, &key());
     answer.ok().map(|release| release.to_vec())
-}
-
-/// A vector that was released before, as [`Baseline::absorb`] wants it: for whoever follows a run
-/// from outside.
-pub fn unprotected(values: Vec<f64>) -> Option<Release> {
-    Private::new(values).release(receipt(0)?, &key()).ok()
 }
 
 /// The way past the ledger for what an attacker computes itself, and never sends.

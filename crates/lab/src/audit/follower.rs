@@ -7,7 +7,7 @@ use dzoa::baselines::{Baseline, Part, Party};
 use dzoa::prelude::*;
 use dzoa::privacy::Event;
 use dzoa::run::Simulation;
-use dzoa::worst_case::{noiseless, unprotected};
+use dzoa::worst_case::noiseless;
 use dzoa_report::refused;
 use dzoa_table::Result;
 use std::ops::ControlFlow;
@@ -68,7 +68,7 @@ impl Follower {
     fn follow(&mut self, round: u64, simulation: &dyn Simulation) {
         let released = (0..simulation.len())
             .filter(|&l| self.baseline.part(round, l) == Part::Releases)
-            .filter_map(|l| unprotected(simulation.release(l).to_vec()));
+            .map(|l| simulation.release(l).into());
         let released: Vec<_> = released.collect();
         self.baseline.absorb(round, &released);
     }

@@ -1,7 +1,7 @@
 //! From entries to rows, files and the verdict.
 
 use super::contest::{ContestEntry, Outcome};
-use dzoa::privacy::Claim;
+use dzoa::privacy::{Claim, Colluders};
 use dzoa::run::evaluate::{Fit, quantile};
 use dzoa_report::{Comparison, ComparisonRow, FitMedians, ParetoPoint, csv_field};
 use std::fmt::Write as _;
@@ -33,10 +33,22 @@ pub fn row(entry: &ContestEntry) -> ComparisonRow {
         bytes: costs.bytes,
         oracle_calls: costs.oracle_calls,
         seconds: pick(|o| o.seconds, 0.5).unwrap_or(0.0),
-        needs: entry.needs.words().into_iter().map(String::from).collect(),
+        needs: taken(entry),
         settings: entry.settings.iter().map(|setting| plain(setting)).collect(),
         note: String::new(),
     }
+}
+
+/// How a condition on the others ends.
+const COLLUDING: &str = "colluding";
+
+/// What it takes, the condition of its guarantee among it.
+fn taken(entry: &ContestEntry) -> Vec<String> {
+    let condition = match entry.contender.colluders {
+        Some(Colluders::AtMost(count)) => Some(format!("at most {count} {COLLUDING}")),
+        Some(Colluders::All) | None => None,
+    };
+    entry.needs.words().into_iter().map(String::from).chain(condition).collect()
 }
 
 /// `algorithm.options.step=0.3` as `step=0.300`: what a table has room for; tuning.csv has the
@@ -82,63 +94,79 @@ pub fn sort(rows: &mut [ComparisonRow]) {
 
 /// Who wins where, computed from sorted rows.
 pub fn verdict(rows: &[ComparisonRow], agents: usize) -> String {
-    let mut sentences = Vec::new();
     let mut epsilons: Vec<f64> = rows.iter().filter_map(|row| row.epsilon).collect();
     epsilons.dedup();
-    for epsilon in epsilons {
+    let sentence = |epsilon: f64| {
         let here: Vec<&ComparisonRow> =
             rows.iter().filter(|row| row.epsilon == Some(epsilon) && competes(row)).collect();
         let Some(best) = here.first() else {
-            sentences.push(format!("At epsilon {epsilon} nobody has a result."));
-            continue;
+            return format!("At epsilon {epsilon} nobody has a result.");
         };
-        let error = |row: &ComparisonRow| row.error_median.unwrap_or(f64::INFINITY);
-        let mut sentence =
-            format!("At epsilon {epsilon} {} errs least ({})", best.algorithm, short(error(best)));
-        // The zero model's error is the number of agents.
-        if error(best) >= agents as f64 {
-            let _ = write!(sentence, ", no better than the zero model, whose error is {agents}");
-        }
-        let free = here.iter().find(|row| !row.needs.iter().any(|need| need == "coordinator"));
-        let ours = here.iter().find(|row| row.algorithm.starts_with("d-zoa"));
-        if let Some(ours) = ours {
-            if ours.algorithm == best.algorithm {
-                if let Some(second) = here.iter().find(|row| !row.algorithm.starts_with("d-zoa")) {
-                    let _ = write!(
-                        sentence,
-                        ", {:.2} times less than {}",
-                        error(second) / error(best),
-                        second.algorithm
-                    );
-                    sentence.push_str(within(best, second));
+        let whoever: Vec<&ComparisonRow> =
+            here.iter().copied().filter(|row| condition(row).is_none()).collect();
+        match condition(best) {
+            // A guarantee with a condition is no rival of one without.
+            Some(condition) => {
+                let first = format!("At epsilon {epsilon} {} errs least", best.algorithm);
+                let first = format!("{first} ({}), with {condition}", short(error(best)));
+                match whoever.is_empty() {
+                    true => first + ".",
+                    false => format!("{first}; whoever colludes, {}.", standing(&whoever, agents)),
                 }
-            } else {
-                let _ = write!(
-                    sentence,
-                    "; the best of d-zoa, {}, errs {:.2} times as much",
-                    ours.algorithm,
-                    error(ours) / error(best)
-                );
-                sentence.push_str(within(best, ours));
             }
+            None => format!("At epsilon {epsilon} {}.", standing(&whoever, agents)),
         }
-        match free {
-            Some(free) if free.algorithm != best.algorithm => {
-                let _ = write!(
-                    sentence,
-                    "; of those that need no coordinator {} errs least ({})",
-                    free.algorithm,
-                    short(error(free))
-                );
-            }
-            Some(best) => {
-                let _ = write!(sentence, "; {} needs no coordinator", best.algorithm);
-            }
-            None => {}
-        }
-        sentences.push(sentence + ".");
+    };
+    epsilons.into_iter().map(sentence).collect::<Vec<_>>().join(" ")
+}
+
+fn error(row: &ComparisonRow) -> f64 {
+    row.error_median.unwrap_or(f64::INFINITY)
+}
+
+/// What must be true of the others for its guarantee to hold, among what it needs.
+fn condition(row: &ComparisonRow) -> Option<&str> {
+    row.needs.iter().map(String::as_str).find(|need| need.ends_with(COLLUDING))
+}
+
+/// Who errs least, by how much, and who does so without anybody in the middle. `here` is sorted and
+/// not empty.
+fn standing(here: &[&ComparisonRow], agents: usize) -> String {
+    let best = here[0];
+    let mut sentence = format!("{} errs least ({})", best.algorithm, short(error(best)));
+    // The zero model's error is the number of agents.
+    if error(best) >= agents as f64 {
+        let _ = write!(sentence, ", no better than the zero model, whose error is {agents}");
     }
-    sentences.join(" ")
+    let own = match here.iter().any(|row| row.algorithm.starts_with("joint-")) {
+        true => "joint-",
+        false => "d-zoa",
+    };
+    let is_own = |row: &&&ComparisonRow| row.algorithm.starts_with(own);
+    match (here.iter().find(is_own), here.iter().find(|row| !is_own(row))) {
+        (Some(ours), Some(second)) if ours.algorithm == best.algorithm => {
+            let times = error(second) / error(best);
+            let _ = write!(sentence, ", {times:.2} times less than {}", second.algorithm);
+            sentence.push_str(within(best, second));
+        }
+        (Some(ours), Some(_)) => {
+            let times = error(ours) / error(best);
+            let _ = write!(sentence, "; {} errs {times:.2} times as much", ours.algorithm);
+            sentence.push_str(within(best, ours));
+        }
+        _ => {}
+    }
+    let middle = |need: &String| ["coordinator", "trusted solver"].contains(&need.as_str());
+    let free = here.iter().find(|row| !row.needs.iter().any(middle));
+    if let Some(free) = free.filter(|free| free.algorithm != best.algorithm) {
+        let _ = write!(
+            sentence,
+            "; of those that trust nobody in the middle {} errs least ({})",
+            free.algorithm,
+            short(error(free))
+        );
+    }
+    sentence
 }
 
 /// Whether the bands of two rows touch.

@@ -51,7 +51,8 @@ impl TunedChoice {
 /// A baseline with these settings.
 fn baseline(algorithm: &'static str, setting: &Setting) -> Method {
     let schedule = Auto::Given(Schedule::Constant);
-    Method { algorithm, mechanism: "output", schedule, setting: setting.clone() }
+    let setting = setting.clone();
+    Method { algorithm, mechanism: "output", colluders: None, schedule, setting }
 }
 
 /// The settings that are tried.
@@ -141,7 +142,7 @@ pub fn describe() -> String {
     format!(
         "{} are tuned for each ε and loss on {TRIALS} other draws, over as many settings as in \
          brackets \
-         (fig3-honest.tuning.csv); dp-gd and dp-admm also need a coordinator.",
+         (fig3-honest.tuning.csv); dp-gd and dp-admm also need every release at every agent.",
         tried.join(", ")
     )
 }

@@ -5,8 +5,8 @@ use crate::Interrupt;
 use crate::workers::Stop;
 use dzoa::plan::{Algorithm, Auto, Data, Keys, Mechanism, Plan, RunSpec};
 use dzoa::prelude::*;
-use dzoa::privacy::Budget;
 use dzoa::privacy::calibrate::Schedule;
+use dzoa::privacy::{Budget, Colluders};
 use dzoa::problem::Synthetic;
 use dzoa::problem::loss;
 use dzoa::registry::{Options, Registry};
@@ -40,6 +40,8 @@ pub struct Method {
     pub algorithm: &'static str,
     /// `privacy.mechanism`
     pub mechanism: &'static str,
+    /// `privacy.colluders`, of joint sums.
+    pub colluders: Option<Colluders>,
     /// How the budget is spread over the rounds.
     pub schedule: Auto<Schedule>,
     /// What is not left to the public rules.
@@ -62,7 +64,8 @@ impl Method {
         let keys = Keys {
             total_epsilon: Some(epsilon),
             delta: Some(delta),
-            schedule: Some(self.schedule),
+            schedule: self.colluders.is_none().then_some(self.schedule),
+            colluders: self.colluders,
             ..Keys::default()
         };
         let mechanism = Mechanism::from_keys(self.mechanism, &keys)

@@ -10,7 +10,7 @@ use super::{Columns, Drawing, Figure};
 use crate::Interrupt;
 use crate::workers::Stop;
 use dzoa::plan::Auto;
-use dzoa::privacy::Budget;
+use dzoa::privacy::{Budget, Colluders};
 use dzoa::tuning::Setting;
 use dzoa_report::{Chart, Panel, Style};
 use dzoa_table::{Error, Result};
@@ -21,8 +21,11 @@ const EPSILON: f64 = 2.0;
 /// With all figures: a trial takes five times as long as any other figure's.
 const MOST_TRIALS: u64 = 20;
 
-/// Names in CSV files and legends: D-ZOA's mechanisms, then the tuned baselines.
-const NAMES: [&str; 5] = ["D-ZOA output", "D-ZOA scalar", TUNED[0], TUNED[1], TUNED[2]];
+/// Joint sums: against all others together, and against any one of them.
+const JOINT: [&str; 2] = ["joint sums", "joint sums, t = 1"];
+/// Names in CSV files and legends: D-ZOA's mechanisms, the tuned baselines, joint sums.
+const NAMES: [&str; 7] =
+    ["D-ZOA output", "D-ZOA scalar", TUNED[0], TUNED[1], TUNED[2], JOINT[0], JOINT[1]];
 
 /// The exact trade-off.
 #[derive(Default)]
@@ -35,12 +38,17 @@ impl Honest {
         let by_rule = |algorithm, mechanism| Method {
             algorithm,
             mechanism,
+            colluders: None,
             schedule: Auto::Auto,
             setting: Setting::default(),
         };
+        let joint =
+            |colluders| Method { colluders: Some(colluders), ..by_rule("joint-gradient", "joint") };
         Ok(match name {
             "D-ZOA output" => by_rule("admm", "output"),
             "D-ZOA scalar" => by_rule("d-zoa", "scalar"),
+            name if name == JOINT[0] => joint(Colluders::All),
+            name if name == JOINT[1] => joint(Colluders::AtMost(1)),
             name => {
                 let is =
                     |c: &&TunedChoice| c.name == name && c.loss == loss && c.epsilon == epsilon;
@@ -157,8 +165,9 @@ impl Figure for Honest {
              adjacency, each agent's releases together. L1 logistic and hinge (c₁ = 1), K = \
              {AGENTS} on the paper's graph, \
              Nₖ = {SAMPLES}, P = {FEATURES}, η = {ETA}, mean scale. D-ZOA with `output` and \
-             `scalar` takes its public rules, \
-             untuned; {} {}{} {}",
+             `scalar` and joint sums (joint-gradient) take their public rules, untuned; \
+             \"t = 1\" holds if at most one of the other agents colludes with whoever looks, all \
+             else whoever colludes; {} {}{} {}",
             contest::describe(),
             spread(trials),
             lost(points),
@@ -170,32 +179,35 @@ impl Figure for Honest {
     }
 }
 
-/// Who has the lowest mean error at every epsilon, and how far behind it D-ZOA is.
+/// Who has the lowest mean error at every epsilon, of those that hold whoever colludes and of the
+/// others, and how far behind D-ZOA is.
 fn winners(points: &[Point]) -> String {
     let each_loss = LOSSES.map(|loss| {
         let figure = format!("fig3-honest-{loss}-epsilon");
         let each = EPSILONS.map(|epsilon| {
-            let here =
-                || points.iter().filter(|p| p.key.figure == figure && p.key.epsilon == epsilon);
-            let best = here().min_by(|a, b| a.mean.total_cmp(&b.mean));
-            let ours = here()
-                .filter(|p| p.key.algorithm.starts_with("D-ZOA"))
-                .min_by(|a, b| a.mean.total_cmp(&b.mean));
-            match (best, ours) {
-                (Some(best), Some(ours)) => format!(
-                    "{} {} at ε = {epsilon} ({} {})",
-                    best.key.algorithm,
-                    number(best.mean),
-                    ours.key.algorithm,
-                    number(ours.mean)
-                ),
+            let least = |fits: &dyn Fn(&str) -> bool| {
+                points
+                    .iter()
+                    .filter(|p| p.key.figure == figure && p.key.epsilon == epsilon)
+                    .filter(|p| fits(&p.key.algorithm))
+                    .min_by(|a, b| a.mean.total_cmp(&b.mean))
+                    .map(|p| format!("{} {}", p.key.algorithm, number(p.mean)))
+            };
+            let best = least(&|name| name != JOINT[1]);
+            let under_condition = least(&|name| name == JOINT[1]);
+            let other = least(&|name| !JOINT.contains(&name));
+            match (best, under_condition, other) {
+                (Some(best), Some(under_condition), Some(other)) => {
+                    format!("{best} at ε = {epsilon} ({under_condition}; {other})")
+                }
                 _ => String::new(),
             }
         });
         format!("{loss}: {}", each.join(", "))
     });
     format!(
-        "Lowest mean error, and in brackets D-ZOA's better mechanism: {}.",
+        "Lowest mean error whoever colludes, and in brackets that of joint sums at t = 1 and the \
+         lowest of all that are no joint sums: {}.",
         each_loss.join("; ")
     )
 }

@@ -70,7 +70,7 @@ fn tune_pair(draws: &[&PaperDraw], pair: Pair) -> Result<Tuned, Stop> {
     Ok(Tuned { error: tried[best], ..grid[best] })
 }
 
-/// DP-ADMM's error after each round, the coordinator's w standing for every agent.
+/// DP-ADMM's error after each round: every agent has the same w.
 fn errors(draw: &PaperDraw, tuned: &Tuned) -> Result<Vec<f64>, Stop> {
     let Tuned { epsilon, delta, rho, a, p, .. } = *tuned;
     let nominal = Some((epsilon, delta));

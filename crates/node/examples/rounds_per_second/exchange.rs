@@ -9,7 +9,7 @@ use dzoa::run::{Releases, agents};
 use dzoa::streams::Purpose;
 use dzoa_node::certs::{Authority, CertFiles};
 use dzoa_node::drive::drive;
-use dzoa_node::journal::{self, Journal, JournalFile, Medium, Start};
+use dzoa_node::journal::{self, Journal, JournalFile, Medium, RootPlace, Start};
 use dzoa_node::node::{Node, NodeSettings, OnLoss};
 use dzoa_node::transport::{LinkSettings, Place, Transport, ZenohLink, free_port};
 use dzoa_node::wire;
@@ -185,7 +185,7 @@ fn real(
             network: [0; 32],
             agent: NAMES[job.k].into(),
             rows: String::new(),
-            key: streams.key(),
+            root: RootPlace::Here(streams.key()),
             ledger: Default::default(),
         })
     };

@@ -1,4 +1,4 @@
-//! An agent that takes joint sums, with its journal and its neighbours, without sockets or clock.
+//! An agent that speaks to everybody, with its journal and neighbours, without sockets or clock.
 //!
 //! What an agent says to all others floods over the network: every agent checks the signature of
 //! its writer, takes it in, and passes it on to its own neighbours, once. In every stage everybody
@@ -11,7 +11,10 @@
 //! The order is that of [`crate::node::Node`]: a charge is in the ledger and a part in the journal
 //! before its first byte is sent, and nothing is charged before every neighbour has spoken to this
 //! process.
+//!
+//! With `on_loss = "continue"` agents that are gone for good are left behind (`leaving.rs`).
 
+mod leaving;
 mod receive;
 mod restart;
 mod sending;
@@ -24,9 +27,11 @@ use crate::node::circle::Circle;
 use crate::node::{End, FAREWELL, NodeError, NodeSettings, Peer, PersistEntry};
 use crate::post::Post;
 use crate::signing::{Signer, Verifier};
-use crate::wire::Body;
+use crate::wire::{Body, Heard};
 use dzoa::Status;
 use dzoa::joint::{JointAgent, PastPart};
+use dzoa::network::Graph;
+use leaving::Losses;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -45,8 +50,10 @@ impl Credentials {
 
 /// Where an agent sits.
 pub struct JointPlace {
-    /// Its neighbours, by position in the graph.
-    pub neighbours: Vec<usize>,
+    /// The network.
+    pub graph: Graph,
+    /// Where the agent stands in it.
+    pub k: usize,
     /// What all agents have in common, and how patient this one is.
     pub settings: NodeSettings,
     /// The longest frame that a neighbour may send.
@@ -55,7 +62,7 @@ pub struct JointPlace {
     pub credentials: Credentials,
 }
 
-/// An agent that takes joint sums, among its neighbours.
+/// An agent that speaks to everybody, among its neighbours: about joint sums, or its releases.
 pub struct JointNode {
     agent: JointAgent,
     circle: Circle,
@@ -66,12 +73,14 @@ pub struct JointNode {
     post: Vec<Option<Post>>,
     /// What everybody said in the stage before.
     before: Vec<Post>,
-    /// What came for the next stage: from which neighbour, and whose.
-    ahead: BTreeMap<(usize, usize), Letter>,
+    /// What came for the next turn: from which neighbour, whose, and whether it gives up.
+    ahead: BTreeMap<(usize, usize, bool), Letter>,
     /// Letters of the stage before that the journal does not hold yet.
     unwritten: bool,
-    /// Whom each neighbour has heard in its stage.
-    held: Vec<Vec<u8>>,
+    /// Whom each neighbour has heard in its turn.
+    held: Vec<Heard>,
+    /// Who is gone, and what was said about it.
+    losses: Losses,
     /// The last round whose part is in the journal.
     released: u64,
     end: Option<End>,
@@ -90,11 +99,13 @@ impl JointNode {
         persist_entry: PersistEntry,
         now: Duration,
     ) -> Result<Self, NodeError> {
-        let JointPlace { neighbours, settings, longest_frame, credentials } = place;
-        let circle = Circle::new(agent.name(), &neighbours, settings, persist_entry, now);
+        let JointPlace { graph, k, settings, longest_frame, credentials } = place;
+        let neighbours = graph.neighbours(k);
+        let circle = Circle::new(agent.name(), neighbours, settings, persist_entry, now);
         let mut node = Self {
             post: vec![None; agent.members().len()],
-            held: vec![Vec::new(); neighbours.len()],
+            held: vec![Heard::default(); neighbours.len()],
+            losses: Losses::new(&graph, agent.members(), neighbours.len()),
             agent,
             circle,
             journal: opened.journal,
@@ -111,6 +122,9 @@ impl JointNode {
         };
         node.circle.durable = node.agent.ledger().seen();
         node.take_up(opened.records, now)?;
+        if node.agent.is_past() && !node.agent.is_over() {
+            return Err(NodeError::NoRoot);
+        }
         Ok(node)
     }
 
@@ -120,10 +134,18 @@ impl JointNode {
             let own = self.agent.position();
             if let Some(status) = self.agent.status().cloned() {
                 self.over(status, now())?;
+            } else if self.agent.has_left() {
+                // Bindingly: what arrives of this attempt is not taken in.
+                if !self.agent.has_agreed() {
+                    break;
+                }
+                self.redo(now())?;
+            } else if let Some(gone) = self.gave_up_before() {
+                self.give_up(gone, now())?;
             } else if self.agent.owes() {
                 // Nothing new is released before every neighbour has said to this process what it
                 // knows of us.
-                if !self.circle.is_greeted() {
+                if !self.is_greeted() {
                     break;
                 }
                 self.contribute(now())?;
@@ -136,8 +158,7 @@ impl JointNode {
             }
         }
         self.circle.persist_ledger(self.agent.ledger())?;
-        self.tick(now());
-        Ok(())
+        self.tick(now())
     }
 
     /// Charge, persist, answer, persist, send.
@@ -164,11 +185,7 @@ impl JointNode {
 
     /// Says what does not depend on rows: who this is, and what was heard.
     fn announce(&mut self, now: Duration) -> Result<(), NodeError> {
-        if self.unwritten {
-            let record = self.record(None);
-            self.journal.persist(&record)?;
-            self.unwritten = false;
-        }
+        self.persist_stage()?;
         let order = NodeError::Order(self.agent.stage());
         let notice = self.agent.heard(self.agent.position()).cloned().ok_or(order)?;
         let order = NodeError::Order(self.agent.stage());
@@ -182,9 +199,11 @@ impl JointNode {
         let post = self.sign(durable)?;
         let own = self.agent.position();
         let differs = |letter: &&Letter| {
-            letter.stage() == durable.stage && !letter.says_the_same(post.letter())
+            letter.place() == (durable.stage, durable.attempt)
+                && !letter.says_the_same(post.letter())
         };
-        let earlier = self.ahead.iter().filter(|((_, origin), _)| *origin == own);
+        let earlier =
+            self.ahead.iter().filter(|((_, origin, leave), _)| (*origin, *leave) == (own, false));
         let others: Vec<Letter> =
             earlier.map(|(_, letter)| letter).filter(differs).cloned().collect();
         // What a neighbour made up proves nothing.
@@ -226,12 +245,16 @@ impl JointNode {
         if self.agent.status().is_some() {
             return;
         }
-        let stage = self.agent.stage();
+        self.take_ahead(now);
+    }
+
+    /// What came for this turn before it began.
+    fn take_ahead(&mut self, now: Duration) {
         let ahead = std::mem::take(&mut self.ahead);
-        for ((neighbour, origin), letter) in ahead {
-            if letter.stage() == stage && self.end.is_none() {
-                if origin == self.agent.position() {
-                    self.ahead.insert((neighbour, origin), letter);
+        for ((neighbour, origin, leave), letter) in ahead {
+            if letter.place() == self.place() && self.end.is_none() {
+                if origin == self.agent.position() && !leave {
+                    self.ahead.insert((neighbour, origin, leave), letter);
                 } else {
                     self.take_in(neighbour, letter, now);
                 }
@@ -243,16 +266,13 @@ impl JointNode {
         let members = self.post.len();
         let post = std::mem::replace(&mut self.post, vec![None; members]);
         self.before = post.into_iter().flatten().collect();
+        self.losses.next_turn(Vec::new());
         self.agent.advance();
         self.unwritten = true;
     }
 
     fn over(&mut self, status: Status, now: Duration) -> Result<(), NodeError> {
-        if self.unwritten {
-            let record = self.record(None);
-            self.journal.persist(&record)?;
-            self.unwritten = false;
-        }
+        self.persist_stage()?;
         self.over_since = Some(now);
         if status != Status::Finished {
             self.stop(End::Agent(status));
@@ -268,13 +288,13 @@ impl JointNode {
     }
 
     /// Repeats what neighbours may have missed, loses patience, and notices the end.
-    fn tick(&mut self, now: Duration) {
+    fn tick(&mut self, now: Duration) -> Result<(), NodeError> {
         if self.end.is_some() {
-            return;
+            return Ok(());
         }
         if let Some(since) = self.over_since {
-            let stage = self.agent.stage();
-            let has_all = |peer: &Peer| peer.left.is_some() || peer.round >= stage;
+            let turn = self.agent.turn();
+            let has_all = |peer: &Peer| peer.left.is_some() || peer.round >= turn;
             if self.complete_since.is_none() && self.circle.peers.iter().all(has_all) {
                 self.complete_since = Some(now);
             }
@@ -282,7 +302,7 @@ impl JointNode {
             if all || now >= since + self.circle.settings.linger {
                 self.tell_all(&self.note());
                 self.end = Some(End::Agent(Status::Finished));
-                return;
+                return Ok(());
             }
         }
         for position in 0..self.circle.peers.len() {
@@ -291,18 +311,27 @@ impl JointNode {
                 self.repeat(position, now);
             }
         }
+        if self.over_since.is_none() && self.goes_on_without() {
+            return self.look_for_losses(now);
+        }
         let patience = self.circle.settings.patience;
         let silent = |peer: &&Peer| now.saturating_sub(peer.heard) > patience;
         if let (None, Some(peer)) = (self.over_since, self.circle.peers.iter().find(silent)) {
             let (name, silent) = (peer.name.clone(), now.saturating_sub(peer.heard));
             self.stop(End::NeighbourLost { name, silent, round: self.round() });
         }
+        Ok(())
     }
 
     /// Ends this agent's part, and says so.
     fn stop(&mut self, end: End) {
         self.tell_all(&Body::bye(&format!("{end:?}")));
         self.end = Some(end);
+    }
+
+    /// The stage, and how often it was begun before.
+    fn place(&self) -> (u64, u64) {
+        (self.agent.stage(), self.agent.attempt())
     }
 
     fn round(&self) -> u64 {

@@ -19,7 +19,7 @@ impl JointNode {
             ledger: self.agent.ledger(),
             sent: self.sent(),
             standing: self.standing(),
-            note: self.note(),
+            note: self.left_behind(position).unwrap_or_else(|| self.note()),
         };
         match self.circle.greet(position, &frame, own, now) {
             Greeted::Fresh { first } if self.end.is_none() => {
@@ -31,19 +31,31 @@ impl JointNode {
             Greeted::Over(end) => return self.stop(end),
             Greeted::Refused(what) => return self.suspect(position, what, bytes),
         }
+        if let Some(body) = self.left_behind(position) {
+            if self.circle.peers[position].may_answer(now) {
+                self.circle.peers[position].spoke(now);
+                self.say(position, body);
+            }
+            return;
+        }
         let peer = &mut self.circle.peers[position];
         (peer.met, peer.round) = (true, frame.round);
         match frame.body {
-            Received::Held { held } => self.held[position] = held,
+            Received::Held { held } => self.hear_of(position, held),
             Received::Letter { held, letter } => {
-                self.held[position] = held;
+                self.hear_of(position, held);
                 if let Err(what) = self.accept(position, letter, now) {
                     return self.suspect(position, what, bytes);
                 }
             }
             Received::Bye { reason } => return self.bye(position, reason),
-            Received::Note | Received::Vector { .. } | Received::Left { .. } => {
-                let what = "it takes no joint sums, and this agent does".into();
+            Received::Left { round } if self.over_since.is_none() => {
+                let name = self.circle.peers[position].name.clone();
+                return self.stop(End::LeftBehind { name, round });
+            }
+            Received::Left { .. } => {}
+            Received::Note | Received::Vector { .. } => {
+                let what = "it does not speak to everybody, and this agent does".into();
                 return self.suspect(position, what, bytes);
             }
         }
@@ -63,7 +75,7 @@ impl JointNode {
     /// How many things this agent has said: what neighbours compare with what they have heard.
     fn sent(&self) -> u64 {
         let spoken = self.post[self.agent.position()].is_some();
-        self.agent.stage() + u64::from(spoken)
+        self.agent.turn() + u64::from(spoken)
     }
 
     fn suspect(&mut self, position: usize, what: String, bytes: &[u8]) {
@@ -79,49 +91,56 @@ impl JointNode {
         match self.over_since {
             // What it has sent before is enough for an agent that is over.
             Some(_) => self.circle.peers[position].left = Some(round),
+            None if self.goes_on_without() => self.losses.byes[position] = true,
             None => self.stop(End::NeighbourLeft { name, reason, round }),
         }
     }
 
     /// Takes in a letter that a neighbour brought, or says what is wrong with it.
     fn accept(&mut self, position: usize, letter: Letter, now: Duration) -> Result<(), String> {
-        let (origin, stage, ours) = (letter.origin(), letter.stage(), self.agent.stage());
+        let (origin, place, ours) = (letter.origin(), letter.place(), self.place());
         if origin >= self.post.len() {
             return Err(BadNotice::NoMember(origin).to_string());
         }
-        if stage == ours {
+        if place == ours {
             return self.accept_now(position, letter, now);
         }
-        if stage == ours + 1 && self.over_since.is_none() {
+        let (stage, next) = (place.0, [(ours.0 + 1, 0), (ours.0, ours.1 + 1)]);
+        if next.contains(&place) && self.over_since.is_none() {
             // It is verified when its stage comes. One from each neighbour, so that what one of
             // them makes up is in nobody's way.
-            self.ahead.insert((position, origin), letter);
+            self.ahead.insert((position, origin, letter.is_leave()), letter);
             return Ok(());
         }
-        let known = self.before.get(origin).filter(|_| stage.checked_add(1) == Some(ours));
+        let mut before = self.before.iter().chain(&self.losses.before).map(|post| post.letter());
+        let same = |known: &&Letter| {
+            (known.origin(), known.is_leave(), known.place()) == (origin, letter.is_leave(), place)
+        };
+        let known = before.find(same);
         match known {
-            Some(known) if !known.letter().says_the_same(&letter) => {
+            Some(known) if !known.says_the_same(&letter) => {
                 let name = self.verified(&letter)?;
                 self.disagree(BadNotice::Equivocation { name, stage });
                 Ok(())
             }
-            _ if stage <= ours => Ok(()),
-            _ => Err(format!("it is in stage {stage}, and this agent in stage {ours}")),
+            _ if place <= ours => Ok(()),
+            _ => Err(format!("it is in stage {stage}, and this agent in stage {}", ours.0)),
         }
     }
 
     /// A letter of this stage.
     fn accept_now(&mut self, position: usize, letter: Letter, now: Duration) -> Result<(), String> {
-        let origin = letter.origin();
-        if let Some(known) = &self.post[origin]
+        let (origin, leave) = (letter.origin(), letter.is_leave());
+        let posts = if leave { &self.losses.leaves } else { &self.post };
+        if let Some(known) = &posts[origin]
             && known.letter().says_the_same(&letter)
         {
             return Ok(());
         }
-        if origin == self.agent.position() && self.post[origin].is_none() {
+        if origin == self.agent.position() && posts[origin].is_none() {
             // What an earlier process of ours said: it is compared with what is said now.
             self.verified(&letter)?;
-            self.ahead.insert((position, origin), letter);
+            self.ahead.insert((position, origin, leave), letter);
             return Ok(());
         }
         let name = self.agent.members().names()[origin].clone();
@@ -130,8 +149,12 @@ impl JointNode {
             .map_err(|no| format!("it brought a letter of {name} with {no}"))?;
         match self.agent.take(post.letter().notice()) {
             Ok(true) => {
-                self.mark(origin);
-                self.post[origin] = Some(post.clone());
+                if leave {
+                    self.losses.leaves[origin] = Some(post.clone());
+                } else {
+                    self.mark(origin);
+                    self.post[origin] = Some(post.clone());
+                }
                 let peer = &mut self.circle.peers[position];
                 peer.suspect = false;
                 peer.waited += now.saturating_sub(self.stage_since);
@@ -172,7 +195,7 @@ impl JointNode {
     /// A neighbour's own word of this stage is here.
     pub(super) fn mark(&mut self, origin: usize) {
         let name = &self.agent.members().names()[origin];
-        let has = self.agent.stage() + 1;
+        let has = self.agent.turn() + 1;
         let peer = self.circle.peers.iter_mut().find(|peer| peer.name == *name);
         peer.into_iter().for_each(|peer| peer.has = peer.has.max(has));
     }

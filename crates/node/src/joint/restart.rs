@@ -16,8 +16,17 @@ impl JointNode {
     ) -> Result<(), NodeError> {
         let mut unwritten = Vec::new();
         for (index, record) in records.into_iter().enumerate() {
-            let JournalRecord::Stage { letters, past, seen } = record else {
-                return Err(JournalError::Unreadable { index: index + 2 }.into());
+            let (letters, past, seen) = match record {
+                JournalRecord::Stage { letters, past, seen } => (letters, past, seen),
+                JournalRecord::Leaving { gone } => {
+                    self.recall_leaving(gone, now)?;
+                    continue;
+                }
+                JournalRecord::Redone { letters } => {
+                    self.recall_redone(letters)?;
+                    continue;
+                }
+                _ => return Err(JournalError::Unreadable { index: index + 2 }.into()),
             };
             self.circle.recall(seen)?;
             if !letters.is_empty() || self.agent.members().len() == 1 {

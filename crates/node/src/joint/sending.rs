@@ -1,11 +1,12 @@
 //! What goes out to neighbours, and when again.
 
 use super::JointNode;
+use crate::letter::Letter;
 use crate::node::FAREWELL;
 use crate::node::circle::Standing;
 use crate::node::peer::SLOWEST_RESEND;
 use crate::post::Post;
-use crate::wire::Body;
+use crate::wire::{Body, Heard};
 use dzoa::privacy::Seen;
 use std::time::Duration;
 
@@ -14,9 +15,8 @@ impl JointNode {
     pub(super) fn pass_on(&mut self, post: &Post, except: Option<usize>, now: Duration) {
         for position in 0..self.circle.peers.len() {
             let peer = &self.circle.peers[position];
-            let has_it = peer.round > self.agent.stage()
-                || (peer.round == self.agent.stage()
-                    && is_set(&self.held[position], post.letter().origin()));
+            let has_it = peer.round > self.agent.turn()
+                || (peer.round == self.agent.turn() && self.held[position].has(post.letter()));
             if except == Some(position) || peer.left.is_some() || has_it {
                 continue;
             }
@@ -42,13 +42,14 @@ impl JointNode {
 
     /// What a neighbour is not known to have, and needs in its stage.
     pub(super) fn missed(&self, position: usize) -> Vec<Post> {
-        let (theirs, ours) = (self.circle.peers[position].round, self.agent.stage());
+        let (theirs, ours) = (self.circle.peers[position].round, self.agent.turn());
         let held = &self.held[position];
-        let lacks = |post: &&Post| !is_set(held, post.letter().origin());
+        let lacks = |post: &&Post| !held.has(post.letter());
         if theirs == ours {
-            self.post.iter().flatten().filter(lacks).cloned().collect()
+            let said = self.post.iter().chain(&self.losses.leaves).flatten();
+            said.filter(lacks).cloned().collect()
         } else if theirs.checked_add(1) == Some(ours) {
-            self.before.iter().filter(lacks).cloned().collect()
+            self.before.iter().chain(&self.losses.before).filter(lacks).cloned().collect()
         } else {
             Vec::new()
         }
@@ -59,12 +60,16 @@ impl JointNode {
         Body::held(self.heard())
     }
 
-    fn heard(&self) -> Vec<u8> {
-        let mut bits = vec![0u8; self.post.len().div_ceil(8)];
-        for (position, _) in self.post.iter().enumerate().filter(|(_, post)| post.is_some()) {
-            bits[position / 8] |= 1 << (position % 8);
+    fn heard(&self) -> Heard {
+        let here = |posts: &[Option<Post>]| {
+            let here = posts.iter().enumerate().filter(|(_, post)| post.is_some());
+            bits(here.map(|(position, _)| position))
+        };
+        Heard {
+            said: here(&self.post),
+            leaves: here(&self.losses.leaves),
+            gone: bits(self.losses.gone.iter().copied()),
         }
-        bits
     }
 
     pub(super) fn tell_all(&mut self, body: &Body) {
@@ -81,7 +86,7 @@ impl JointNode {
     }
 
     pub(super) fn standing(&self) -> Standing {
-        Standing { round: self.agent.stage(), needs: 0 }
+        Standing { round: self.agent.turn(), needs: 0 }
     }
 
     /// Writes down in the ledger how far a neighbour's was seen.
@@ -102,7 +107,25 @@ impl JointNode {
     }
 }
 
-/// Whether a member is among those that were heard. Bits that are not there are not set.
-fn is_set(held: &[u8], position: usize) -> bool {
+impl Heard {
+    /// Whether a letter is among those that were heard.
+    fn has(&self, letter: &Letter) -> bool {
+        let held = if letter.is_leave() { &self.leaves } else { &self.said };
+        is_set(held, letter.origin())
+    }
+}
+
+/// A bit for each of these positions, and none behind the last.
+fn bits(positions: impl Iterator<Item = usize>) -> Vec<u8> {
+    let mut bits = Vec::new();
+    for position in positions {
+        bits.resize(bits.len().max(position / 8 + 1), 0u8);
+        bits[position / 8] |= 1 << (position % 8);
+    }
+    bits
+}
+
+/// Whether the bit of a member is set. Bits that are not there are not.
+pub(super) fn is_set(held: &[u8], position: usize) -> bool {
     held.get(position / 8).is_some_and(|bits| bits >> (position % 8) & 1 == 1)
 }

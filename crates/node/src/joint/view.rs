@@ -51,14 +51,14 @@ impl Running for JointNode {
     }
 
     fn staying_for(&self) -> Vec<&Peer> {
-        let stage = self.agent.stage();
+        let turn = self.agent.turn();
         let over = self.over_since.is_some();
-        let stays = |peer: &&Peer| over && peer.left.is_none() && peer.round < stage;
+        let stays = |peer: &&Peer| over && peer.left.is_none() && peer.round < turn;
         self.circle.peers.iter().filter(stays).collect()
     }
 
     fn left(&self) -> Vec<(&str, u64)> {
-        Vec::new()
+        self.agent.without().collect()
     }
 
     fn ledger(&self) -> &Ledger {
@@ -79,7 +79,7 @@ impl Running for JointNode {
             oracle_calls: self.agent.oracle_calls(),
             // Everybody's parts, which are passed on to every neighbour.
             sent: self.agent.rounds_done() * (self.post.len() * self.circle.peers.len()) as u64,
-            neighbours: self.circle.peers.len(),
+            neighbours: self.circle.peers.iter().filter(|peer| peer.left.is_none()).count(),
             ..Gained::default()
         }
     }

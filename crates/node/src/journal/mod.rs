@@ -1,9 +1,9 @@
 //! What an agent must not forget, on disk before anything leaves.
 //!
 //! An append-only log of records, each with its length and a CRC-32. The first one names the
-//! network, the agent and its rows, and holds the key of the agent's randomness; every further one
-//! holds what a round took in and what was charged and released on the strength of it. One
-//! `fdatasync` a round makes both durable.
+//! network, the agent and its rows, and says where the root of the agent's randomness is; every
+//! further one holds what a round took in and what was charged and released on the strength of it.
+//! One `fdatasync` a round makes both durable.
 //!
 //! **Why nothing is released twice with different values.** A vector is sent only as a [`Durable`],
 //! which only [`Journal::commit`] makes. So whatever was sent is in the journal, and after a
@@ -15,16 +15,21 @@
 //! backup, is refused: by the ledger, and by the neighbours. A record that is damaged anywhere but
 //! at the very end of the file is refused, too.
 //!
-//! The journal holds private values (the key, duals of the solver): it is readable by its owner
-//! only.
+//! The journal of an agent that exchanges vectors holds private values (the root, duals of the
+//! solver): it is readable by its owner only. That of one that takes joint sums holds what was sent
+//! and received; its root lies in a [`RootFile`], which is erased when the run is over.
 
 mod medium;
 mod record;
+mod root;
 mod trail;
 
 pub use medium::{JournalFile, Medium, Memory};
-pub use record::{FORMAT, JournalRecord, PersistedInputs, PersistedPart, PersistedPast, Start};
-pub use trail::Trail;
+pub use record::{
+    FORMAT, JournalRecord, PersistedInputs, PersistedPart, PersistedPast, RootPlace, Start,
+};
+pub use root::RootFile;
+pub use trail::{Trail, TrailRound};
 
 use dzoa::agent::Envelope;
 use dzoa::joint::{Notice, Saying};
@@ -83,6 +88,23 @@ pub enum JournalError {
     },
 }
 
+impl JournalError {
+    /// What its owner can do.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::InUse => "is the agent running already? one process has one state directory",
+            Self::Other { .. } | Self::OtherFormat { .. } => {
+                "start a new run in a new state directory; its releases are charged anew"
+            }
+            Self::Io(_) => "nothing is sent before it is kept: make room, or mend the disk",
+            Self::Damaged { .. } | Self::Unreadable { .. } | Self::NotRecorded { .. } => {
+                "restore it from a backup; or start anew in a new state directory, with the same \
+                 ledger"
+            }
+        }
+    }
+}
+
 /// A vector of this agent that is on disk: a release, or an average of releases. Made by
 /// [`Journal::commit`] alone, and the only thing that [`crate::wire::Outgoing`] is made from.
 ///
@@ -128,7 +150,7 @@ impl DurableNotice {
     pub fn public(notice: Notice) -> Option<Self> {
         match notice.saying {
             Saying::Hello { .. } | Saying::Ready { .. } => Some(Self(notice)),
-            Saying::Part(_) => None,
+            Saying::Part(_) | Saying::Leave { .. } => None,
         }
     }
 }
@@ -186,7 +208,8 @@ impl Journal {
         Ok(Durable(vector))
     }
 
-    /// Makes the record of a stage durable, and with it the right to send the part that it holds.
+    /// Makes the record of a stage durable, and with it the right to send what this agent says in
+    /// it: its part, or that it gives up.
     pub fn commit_part(
         &mut self,
         record: &JournalRecord,
@@ -228,11 +251,11 @@ pub fn read(path: &Path) -> Result<Vec<JournalRecord>, JournalError> {
     Ok(parse(&std::fs::read(path)?)?.records)
 }
 
-/// The key of the agent whose journal it is: a secret.
-pub fn key(records: &[JournalRecord]) -> [u8; 32] {
+/// The root of the agent whose journal it is, where that holds it: a secret.
+pub fn root(records: &[JournalRecord]) -> Option<[u8; 32]> {
     match records.first() {
-        Some(JournalRecord::Start(start)) => start.key,
-        _ => [0; 32],
+        Some(JournalRecord::Start(start)) => start.root(),
+        _ => None,
     }
 }
 

@@ -9,7 +9,7 @@ use dzoa::privacy::{Charge, RunId, Sealed, Seen};
 use serde::{Deserialize, Serialize};
 
 /// The format of journals.
-pub const FORMAT: u32 = 3;
+pub const FORMAT: u32 = 4;
 /// Length and checksum in front of a record.
 const HEAD: usize = 8;
 
@@ -22,12 +22,75 @@ pub struct Start {
     pub network: [u8; 32],
     /// The agent.
     pub agent: String,
-    /// Digest of its rows, keyed with the key below.
+    /// Digest of its rows, keyed with its root.
     pub rows: String,
-    /// The key of its randomness: a secret.
-    pub key: [u8; 32],
+    /// Where the root of its randomness is.
+    pub root: RootPlace,
     /// The ledger that it charges.
     pub ledger: RunId,
+}
+
+/// Where the root of an agent's randomness is: a secret.
+#[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub enum RootPlace {
+    /// In the journal itself.
+    Here([u8; 32]),
+    /// In a [`RootFile`](super::RootFile), as long as the run is not over. What the journal keeps
+    /// of it is no secret.
+    Apart {
+        /// The run that follows from it.
+        run: RunId,
+        /// The public mask key that follows from it.
+        public: [u8; 32],
+    },
+}
+
+impl RootPlace {
+    /// The same place, of another run.
+    pub fn of_run(self, run: RunId) -> Self {
+        match self {
+            Self::Apart { public, .. } => Self::Apart { run, public },
+            here => here,
+        }
+    }
+}
+
+impl Start {
+    /// Refuses the journal of something else than what is here now.
+    pub fn compare(&self, now: &Self) -> Result<(), JournalError> {
+        let hex = |digest: [u8; 32]| blake3::Hash::from(digest).to_hex().to_string();
+        let run = |start: &Self| start.run().unwrap_or_default().to_string();
+        let pairs = [
+            ("network file", hex(self.network), hex(now.network)),
+            ("agent", self.agent.clone(), now.agent.clone()),
+            ("root key", run(self), run(now)),
+            ("data set", self.rows.clone(), now.rows.clone()),
+            ("ledger", self.ledger.to_string(), now.ledger.to_string()),
+        ];
+        let short = |text: String| text.chars().take(16).collect::<String>();
+        match pairs.into_iter().find(|(_, kept, now)| kept != now) {
+            None => Ok(()),
+            Some((what, kept, now)) => {
+                Err(JournalError::Other { what, recorded: short(kept), now: short(now) })
+            }
+        }
+    }
+
+    /// The run, where the root lies apart.
+    pub fn run(&self) -> Option<RunId> {
+        match self.root {
+            RootPlace::Here(_) => None,
+            RootPlace::Apart { run, .. } => Some(run),
+        }
+    }
+
+    /// The root, where it is in the journal.
+    pub fn root(&self) -> Option<[u8; 32]> {
+        match self.root {
+            RootPlace::Here(root) => Some(root),
+            RootPlace::Apart { .. } => None,
+        }
+    }
 }
 
 /// One record.
@@ -51,7 +114,7 @@ pub enum JournalRecord {
         /// Our round.
         round: u64,
     },
-    /// A stage of joint sums in which everybody was heard, and what was then charged and said.
+    /// A stage in which everybody was heard, and what was then charged and said.
     Stage {
         /// What the others said, each signed by its writer.
         letters: Vec<Letter>,
@@ -59,6 +122,16 @@ pub enum JournalRecord {
         past: Option<PersistedPart>,
         /// How far the neighbours' ledgers were seen, where that is news.
         seen: Vec<(usize, Seen)>,
+    },
+    /// This agent gave up an attempt at a sum: bindingly.
+    Leaving {
+        /// Without whom it is to begin anew, by position among the members.
+        gone: Vec<usize>,
+    },
+    /// All that are left gave it up alike, and begin it anew.
+    Redone {
+        /// What the others said, each signed by its writer.
+        letters: Vec<Letter>,
     },
 }
 
@@ -170,6 +243,7 @@ impl JournalRecord {
     pub(super) fn holds(&self, notice: &Notice) -> bool {
         match (self, &notice.saying) {
             (Self::Stage { past: Some(past), .. }, Saying::Part(part)) => past.part.part() == *part,
+            (Self::Leaving { gone: kept }, Saying::Leave { gone }) => kept == gone,
             _ => false,
         }
     }

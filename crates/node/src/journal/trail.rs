@@ -9,10 +9,21 @@ use std::collections::BTreeMap;
 /// The rounds of a journal.
 #[derive(Clone, Debug, Default)]
 pub struct Trail {
-    /// How far the agent's vector was from the mean of those that it knew, by round.
-    pub consensus: Vec<(u64, f64)>,
+    /// The rounds, in order.
+    pub rounds: Vec<TrailRound>,
     /// What was charged, in order.
     pub charged: Vec<Event>,
+}
+
+/// One round of a journal.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TrailRound {
+    /// Counted from 1.
+    pub round: u64,
+    /// How far the agent's vector was from the mean of those that it knew.
+    pub consensus: f64,
+    /// Charges up to it. A sum that was begun anew was charged more than once.
+    pub charges: usize,
 }
 
 impl Trail {
@@ -30,7 +41,9 @@ impl Trail {
                         let same = vectors.filter(|(_, round, _)| *round == inputs.round);
                         let known = same.map(|(_, _, theirs)| theirs.to_vec());
                         let centre = mean(&known.chain([beta.clone()]).collect::<Vec<_>>());
-                        trail.consensus.push((inputs.round, distance(beta, &centre)));
+                        let (round, consensus) = (inputs.round, distance(beta, &centre));
+                        let charges = round as usize;
+                        trail.rounds.push(TrailRound { round, consensus, charges });
                     }
                     if let Some(past) = past.and_then(PersistedPast::past) {
                         own.insert(own.len() as u64 + 1, past.release.values().to_vec());
@@ -39,15 +52,22 @@ impl Trail {
                 }
                 JournalRecord::Stage { letters, past, .. } => {
                     let summed = letters.first().map(|letter| letter.notice());
-                    // Everybody has the same sum.
-                    trail.consensus.extend(summed.and_then(|notice| match notice.saying {
-                        Saying::Part(_) => Some((notice.stage.saturating_sub(1), 0.0)),
+                    // Everybody holds the same.
+                    let charges = trail.charged.len();
+                    trail.rounds.extend(summed.and_then(|notice| match notice.saying {
+                        Saying::Part(_) => {
+                            let round = notice.stage.saturating_sub(1);
+                            Some(TrailRound { round, consensus: 0.0, charges })
+                        }
                         _ => None,
                     }));
                     let past = past.and_then(PersistedPart::past);
                     trail.charged.extend(past.map(|past| past.charge.event));
                 }
-                JournalRecord::Start(_) | JournalRecord::Left { .. } => {}
+                JournalRecord::Start(_)
+                | JournalRecord::Left { .. }
+                | JournalRecord::Leaving { .. }
+                | JournalRecord::Redone { .. } => {}
             }
         }
         trail

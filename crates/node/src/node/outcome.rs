@@ -43,6 +43,20 @@ pub enum End {
         /// Who, and about what.
         what: String,
     },
+    /// Too few are left to go on.
+    TooFewLeft {
+        /// Who is gone.
+        gone: Vec<String>,
+        /// Our round.
+        round: u64,
+    },
+    /// Those that are left do not agree who is gone, or somebody has the sum that others gave up.
+    NoAgreement {
+        /// Whom this agent would have gone on without.
+        gone: Vec<String>,
+        /// Our round.
+        round: u64,
+    },
     /// A neighbour went on without us.
     LeftBehind {
         /// Who.
@@ -61,8 +75,40 @@ impl End {
             Self::NeighbourLeft { .. } => "neighbour-left",
             Self::RolledBack { .. } => "rolled-back",
             Self::Disagreed { .. } => "disagreed",
+            Self::TooFewLeft { .. } => "too-few-left",
+            Self::NoAgreement { .. } => "no-agreement",
             Self::LeftBehind { .. } => "left-behind",
         }
+    }
+}
+
+impl End {
+    /// What its owner can do; `None` where the agent's part is done.
+    pub fn hint(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Agent(Status::Finished) => return None,
+            Self::Agent(_) => "the neighbours were told; what was released stays released",
+            Self::NeighbourLost { .. } => {
+                "the same command goes on from there once the neighbour is back; or set \
+                 network.on_loss = \"continue\", where the algorithm can"
+            }
+            Self::NeighbourLeft { .. } => {
+                "the same command goes on from there once the neighbour is back"
+            }
+            Self::RolledBack { .. } => {
+                "restore the newest state directory and ledger; without a newer state begin a new \
+                 run in a new directory, with a ledger that holds every charge"
+            }
+            Self::Disagreed { .. } => {
+                "compare network files, versions and rosters by telephone before a new run"
+            }
+            Self::TooFewLeft { .. } | Self::NoAgreement { .. } => {
+                "the model of the last sum stands; the others' rows can only be added in a new run"
+            }
+            Self::LeftBehind { .. } => {
+                "the others' result stands without this agent's rows from that round on"
+            }
+        })
     }
 }
 
@@ -83,6 +129,18 @@ impl fmt::Display for End {
                 "status RolledBack: {name} remembers more of this agent than is here: {what}"
             ),
             Self::Disagreed { what } => write!(f, "status Disagreed: {what}"),
+            Self::TooFewLeft { gone, round } => write!(
+                f,
+                "status TooFewLeft: {} are gone in round {round}, and without them no more than \
+                 half of the agents are left",
+                gone.join(", ")
+            ),
+            Self::NoAgreement { gone, round } => write!(
+                f,
+                "status NoAgreement: the agents that are left do not all go on without {} from \
+                 round {round}",
+                gone.join(", ")
+            ),
             Self::LeftBehind { name, round } => {
                 write!(f, "status LeftBehind: {name} went on without this agent from round {round}")
             }
@@ -125,6 +183,9 @@ pub enum NodeError {
         /// Releases without a charge.
         missing: usize,
     },
+    /// The run is not over, and what its noise follows from is gone.
+    #[error("the root key of this run is missing, and the run is not over")]
+    NoRoot,
     /// Fewer neighbours.
     #[error("cannot go on without `{name}`: {why}")]
     Leave {
@@ -139,6 +200,32 @@ pub enum NodeError {
     /// The journal was written with another end in mind.
     #[error("the journal does not continue this run: round {0} cannot have ended as it says")]
     Order(u64),
+}
+
+impl NodeError {
+    /// What its owner can do.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Journal(_) | Self::Ledger(_) => {
+                "nothing was sent that is not kept; mend the disk and start again"
+            }
+            Self::Leave { .. } => "start again when the neighbour is back",
+            Self::JournalBehind { .. } => {
+                "restore the newest state directory; or begin a new run in a new one with the same \
+                 ledger, charged anew"
+            }
+            Self::NoRoot => {
+                "restore root.key from the newest backup of the state directory; or begin a new \
+                 run in a new one with the same ledger, charged anew"
+            }
+            Self::LedgerBehind { .. } => {
+                "restore the newest ledger: what it lacks was released all the same"
+            }
+            _ => {
+                "restore the state directory, or start a new run in a new one with the same ledger"
+            }
+        }
+    }
 }
 
 /// Something that an honest neighbour would not have sent.

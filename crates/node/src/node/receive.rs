@@ -55,7 +55,7 @@ impl Node {
             Received::Bye { reason } => return self.bye(position, reason, now),
             Received::Left { round } => return self.left_behind(position, round, now),
             Received::Held { .. } | Received::Letter { .. } => {
-                let what = "it takes joint sums, and this agent does not".into();
+                let what = "it speaks to everybody, and this agent does not".into();
                 return self.circle.refuse(name, what, bytes);
             }
         }

@@ -15,7 +15,10 @@ impl Node {
         now: Duration,
     ) -> Result<(), NodeError> {
         match record {
-            JournalRecord::Start(_) | JournalRecord::Stage { .. } => {
+            JournalRecord::Start(_)
+            | JournalRecord::Stage { .. }
+            | JournalRecord::Leaving { .. }
+            | JournalRecord::Redone { .. } => {
                 return Err(JournalError::Unreadable { index: 2 }.into());
             }
             JournalRecord::Left { neighbour, .. } => self.forget(neighbour)?,

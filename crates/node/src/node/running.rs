@@ -4,6 +4,7 @@ use super::{End, Node, NodeError, Peer, Refusal, Stats};
 use dzoa::agent::Agent;
 use dzoa::joint::JointAgent;
 use dzoa::privacy::Ledger;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// An agent over a network, without sockets or clock.
@@ -41,6 +42,11 @@ pub trait Running {
     /// Neighbours that it went on without, and from which round.
     fn left(&self) -> Vec<(&str, u64)>;
 
+    /// The same, for files.
+    fn went_on_without(&self) -> BTreeMap<String, u64> {
+        self.left().into_iter().map(|(name, round)| (name.into(), round)).collect()
+    }
+
     /// What was charged to the rows.
     fn ledger(&self) -> &Ledger;
 
@@ -58,7 +64,7 @@ pub trait Running {
         None
     }
 
-    /// The agent, where it takes joint sums.
+    /// The agent, where it hears everybody.
     fn summing(&self) -> Option<&JointAgent> {
         None
     }

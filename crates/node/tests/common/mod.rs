@@ -11,7 +11,7 @@ use dzoa::problem::Synthetic;
 use dzoa::run::{Releases, agents};
 use dzoa::streams::Purpose;
 use dzoa_node::drive::step;
-use dzoa_node::journal::{self, Journal, Memory, Start};
+use dzoa_node::journal::{self, Journal, Memory, RootPlace, Start};
 use dzoa_node::node::{End, Node, NodeError, NodeSettings, OnLoss};
 use dzoa_node::transport::{Faults, SimulatedNetwork};
 use dzoa_node::wire::{Body, Frame, Outgoing, Received};
@@ -100,7 +100,7 @@ pub fn first(k: usize) -> Start {
         network: [7; 32],
         agent: graph().names()[k].clone(),
         rows: String::new(),
-        key: Streams::from_seed(SEED).key(),
+        root: RootPlace::Here(Streams::from_seed(SEED).key()),
         ledger: header(k).id,
     }
 }
@@ -197,7 +197,7 @@ impl World {
         };
         let mut agent = (self.make)(k);
         agent.take_ledger(before);
-        agent.stand_in_for(Streams::from_key(opened.first.key, false));
+        agent.stand_in_for(Streams::from_key(opened.first.root().unwrap(), false));
         let now = self.network.now();
         self.sessions += 1;
         let settings = NodeSettings { session: self.sessions, ..self.settings.clone() };

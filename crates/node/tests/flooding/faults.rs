@@ -8,11 +8,11 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use std::time::Duration;
 
-fn seconds(seconds: f64) -> Duration {
+pub fn seconds(seconds: f64) -> Duration {
     Duration::from_secs_f64(seconds)
 }
 
-fn storm(rng: &mut StdRng, agents: usize) -> Faults {
+pub fn storm(rng: &mut StdRng, agents: usize) -> Faults {
     let outages = (0..rng.random_range(0..4)).map(|_| {
         let from = rng.random_range(0.0..5.0);
         let until = Some(seconds(from + rng.random_range(0.1..20.0)));
@@ -56,7 +56,7 @@ fn a_partition_that_never_heals_ends_with_a_sentence() {
 }
 
 /// Ends a process: sometimes after it computed and persisted, with or without having sent it.
-fn kill(world: &mut World, k: usize, rng: &mut StdRng) {
+pub fn kill(world: &mut World, k: usize, rng: &mut StdRng) {
     let Some(mut node) = world.nodes[k].take() else { return };
     if rng.random_bool(0.5) {
         let now = world.network.now();
@@ -108,7 +108,7 @@ fn agents_killed_at_any_moment_say_the_same_and_charge_once() {
 }
 
 /// The ends of all records.
-fn records(bytes: &[u8]) -> Vec<usize> {
+pub fn records(bytes: &[u8]) -> Vec<usize> {
     let mut ends = vec![0];
     while let Some(length) = bytes.get(ends[ends.len() - 1]..).and_then(|b| b.first_chunk()) {
         ends.push(ends[ends.len() - 1] + 8 + u32::from_le_bytes(*length) as usize);
@@ -148,9 +148,13 @@ fn a_process_that_ends_after_any_record_or_inside_it_goes_on_with_the_same_bits(
     }
 }
 
-/// A world in which agent 0 has sent two parts at least, and everybody has them.
-fn in_the_middle(seed: u64) -> World {
-    let mut world = masked(Faults { delay: seconds(0.01), ..Faults::default() }, seed);
+/// A world of sums in which agent 0 has sent two parts at least, and everybody has them.
+fn two_sums_in(seed: u64) -> World {
+    in_the_middle(masked(Faults { delay: seconds(0.01), ..Faults::default() }, seed))
+}
+
+/// Goes on until agent 0 has sent two parts at least, and everybody has them.
+pub fn in_the_middle(mut world: World) -> World {
     world.start_all();
     (0..5).for_each(|k| world.step(k));
     let done = |world: &World| {
@@ -166,7 +170,7 @@ fn in_the_middle(seed: u64) -> World {
 
 #[test]
 fn an_old_journal_is_refused_by_the_ledger() {
-    let mut world = in_the_middle(1);
+    let mut world = two_sums_in(1);
     world.nodes[0] = None;
     let mut bytes = world.journals[0].0.lock().unwrap().clone();
     let ends = records(&bytes);
@@ -178,7 +182,7 @@ fn an_old_journal_is_refused_by_the_ledger() {
 
 #[test]
 fn an_old_ledger_is_refused_by_the_journal() {
-    let mut world = in_the_middle(2);
+    let mut world = two_sums_in(2);
     world.nodes[0] = None;
     let last = world.charges(0).len();
     assert!(last >= 2);
@@ -190,10 +194,63 @@ fn an_old_ledger_is_refused_by_the_journal() {
     assert!(matches!(refused, Err(NodeError::LedgerBehind { .. })), "{:?}", refused.err());
 }
 
+/// The last agent is late: the others have ended, and their roots are erased.
+#[test]
+fn agents_without_their_roots_answer_with_what_they_said_and_say_nothing_new() {
+    for protected in [Protected::Nothing, Protected::Alone, Protected::Masks(1)] {
+        let mut world = World::new(
+            path(3),
+            spec("joint-gradient", protected),
+            Faults { delay: seconds(0.01), ..Faults::default() },
+            1,
+        );
+        let expected = world.expected();
+        world.start_all();
+        // Agent 1 hears everything, and its last word reaches agent 2 only after it was ended.
+        (0..3).for_each(|k| world.step(k));
+        while world.ends[1].is_none() && world.nodes[1].as_ref().unwrap().rounds_done() < ROUNDS {
+            let k = world.event().unwrap();
+            world.step(k);
+        }
+        world.nodes[1] = None;
+        // A crash before the last letters were written is not the end of the run.
+        world.start(1).unwrap();
+        world.step(1);
+        let done = world.nodes[1].as_ref().is_some_and(|node| node.agent().is_over());
+        assert!(done, "{protected:?}");
+        world.nodes[1] = None;
+        world.keys[1] = None;
+        let charged = world.charges(1).len();
+        world.start(1).unwrap();
+        world.step(1);
+        world.go_on();
+        world.assert_finished(&expected, ROUNDS, &format!("{protected:?}"));
+        assert_eq!(world.charges(1).len(), charged);
+    }
+}
+
+#[test]
+fn a_root_that_is_missing_before_the_end_is_refused() {
+    for kept in [1, 3] {
+        let mut world = two_sums_in(1);
+        world.nodes[0] = None;
+        if kept == 1 {
+            // Nothing but the first record, and a ledger without charges.
+            let mut bytes = world.journals[0].0.lock().unwrap().clone();
+            bytes.truncate(records(&bytes)[1]);
+            *world.journals[0].0.lock().unwrap() = bytes;
+            world.ledgers[0].lock().unwrap().clear();
+        }
+        world.keys[0] = None;
+        let refused = world.start(0);
+        assert!(matches!(refused, Err(NodeError::NoRoot)), "{:?}", refused.err());
+    }
+}
+
 /// Journal and ledger of one machine set back together: nothing here can tell, but the neighbours.
 #[test]
 fn a_machine_that_is_set_back_as_a_whole_is_refused_by_its_neighbours() {
-    let mut world = in_the_middle(3);
+    let mut world = two_sums_in(3);
     world.nodes[0] = None;
     let before = world.charges(0).len();
     let mut bytes = world.journals[0].0.lock().unwrap().clone();
@@ -212,11 +269,11 @@ fn a_machine_that_is_set_back_as_a_whole_is_refused_by_its_neighbours() {
 
 #[test]
 fn a_second_state_directory_is_refused_by_its_neighbours() {
-    let mut world = in_the_middle(4);
+    let mut world = two_sums_in(4);
     world.nodes[0] = None;
     let charged = world.charges(0).len();
     world.journals[0] = dzoa_node::journal::Memory::default();
-    world.keys[0] = [5; 32];
+    world.keys[0] = Some([5; 32]);
     world.start(0).unwrap();
     world.step(0);
     world.go_on();
@@ -244,7 +301,7 @@ fn a_second_state_directory_in_the_meeting_is_found_before_anything_is_charged()
     }
     world.nodes[0] = None;
     world.journals[0] = dzoa_node::journal::Memory::default();
-    world.keys[0] = [5; 32];
+    world.keys[0] = Some([5; 32]);
     world.start(0).unwrap();
     world.start(2).unwrap();
     world.run();
@@ -285,7 +342,7 @@ fn incident(world: &mut World, rng: &mut StdRng, seen: &mut Seen) {
         // A second state directory with the same ledger.
         2 => {
             world.journals[k] = dzoa_node::journal::Memory::default();
-            world.keys[k] = rng.random();
+            world.keys[k] = Some(rng.random());
         }
         _ => {}
     }

@@ -11,7 +11,7 @@ use dzoa_node::node::{End, Running};
 use dzoa_node::post::Post;
 use dzoa_node::signing::Signer;
 use dzoa_node::transport::Faults;
-use dzoa_node::wire::{Body, Frame, Received, longest_letter};
+use dzoa_node::wire::{Body, Frame, Heard, Received, longest_letter};
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
 use std::time::Duration;
@@ -84,9 +84,10 @@ impl Alone {
 fn honest_letters_are_taken_whoever_brings_them() {
     let mut alone = Alone::new();
     let (first, far) = (names(3)[0].clone(), names(3)[2].clone());
-    let refused = alone.says(Body::letter(vec![], signed_by(&first, &first, hello(&first, 1))));
+    let refused =
+        alone.says(Body::letter(Heard::default(), signed_by(&first, &first, hello(&first, 1))));
     assert!(refused.is_empty(), "{refused:?}");
-    let refused = alone.says(Body::letter(vec![], signed_by(&far, &far, hello(&far, 2))));
+    let refused = alone.says(Body::letter(Heard::default(), signed_by(&far, &far, hello(&far, 2))));
     assert!(refused.is_empty(), "{refused:?}");
     assert!(alone.end().is_none());
     assert_eq!(alone.world.nodes[1].as_ref().unwrap().agent().stage(), 1, "all have met");
@@ -98,12 +99,12 @@ fn a_letter_under_another_name_is_refused_with_the_bringers_name() {
     let (first, far) = (names(3)[0].clone(), names(3)[2].clone());
     // Neighbour 0 signs with its own key what the far agent is to have said.
     let forged = signed_by(&first, &far, hello(&far, 2));
-    let refused = alone.says(Body::letter(vec![], forged));
+    let refused = alone.says(Body::letter(Heard::default(), forged));
     let what = format!("{first}: it brought a letter of {far} with a certificate that");
     assert!(refused.len() == 1 && refused[0].starts_with(&what), "{refused:?}");
     // And so is what the far agent signed about somebody else.
     let moved = signed_by(&far, &far, hello(&first, 2));
-    let refused = alone.says(Body::letter(vec![], moved));
+    let refused = alone.says(Body::letter(Heard::default(), moved));
     assert!(refused.len() == 1 && refused[0].contains(&first), "{refused:?}");
     assert!(alone.end().is_none(), "a liar ends nothing");
 }
@@ -116,7 +117,7 @@ fn a_letter_for_another_network_is_refused() {
     let occasion = Occasion { network: [8; 32], roster: [0; 32], name: &first };
     let durable = DurableNotice::public(hello(&first, 1)).unwrap();
     let post = Post::own(&durable, &occasion, &signer).unwrap();
-    let refused = alone.says(Body::letter(vec![], post));
+    let refused = alone.says(Body::letter(Heard::default(), post));
     assert!(refused.len() == 1 && refused[0].contains("a signature that does not hold"));
 }
 
@@ -124,11 +125,19 @@ fn a_letter_for_another_network_is_refused() {
 fn two_different_hellos_end_the_run_with_the_name_of_their_writer() {
     let mut alone = Alone::new();
     let far = names(3)[2].clone();
-    assert!(alone.says(Body::letter(vec![], signed_by(&far, &far, hello(&far, 2)))).is_empty());
+    assert!(
+        alone
+            .says(Body::letter(Heard::default(), signed_by(&far, &far, hello(&far, 2))))
+            .is_empty()
+    );
     // The same thing with another signature is nothing new.
-    assert!(alone.says(Body::letter(vec![], signed_by(&far, &far, hello(&far, 2)))).is_empty());
+    assert!(
+        alone
+            .says(Body::letter(Heard::default(), signed_by(&far, &far, hello(&far, 2))))
+            .is_empty()
+    );
     assert!(alone.end().is_none());
-    alone.says(Body::letter(vec![], signed_by(&far, &far, hello(&far, 3))));
+    alone.says(Body::letter(Heard::default(), signed_by(&far, &far, hello(&far, 3))));
     let what = format!("{far} said two different things in stage 0");
     assert_eq!(alone.end(), Some(&End::Disagreed { what }));
     assert!(alone.world.charges(1).is_empty());
@@ -138,12 +147,12 @@ fn two_different_hellos_end_the_run_with_the_name_of_their_writer() {
 fn another_roster_ends_the_run_before_anything_is_charged() {
     let mut alone = Alone::new();
     let (first, far) = (names(3)[0].clone(), names(3)[2].clone());
-    alone.says(Body::letter(vec![], signed_by(&first, &first, hello(&first, 1))));
-    alone.says(Body::letter(vec![], signed_by(&far, &far, hello(&far, 2))));
+    alone.says(Body::letter(Heard::default(), signed_by(&first, &first, hello(&first, 1))));
+    alone.says(Body::letter(Heard::default(), signed_by(&far, &far, hello(&far, 2))));
     let saying = Saying::Ready { roster: [6; 32].into() };
     let id = Default::default();
     let ready = Notice { origin: member(&far), stage: 1, attempt: 0, id, saying };
-    alone.says(Body::letter(vec![], signed_by(&far, &far, ready)));
+    alone.says(Body::letter(Heard::default(), signed_by(&far, &far, ready)));
     let Some(End::Disagreed { what }) = alone.end() else { panic!("{:?}", alone.end()) };
     assert!(what.starts_with(&format!("{far} has the roster 0606")), "{what}");
     assert!(alone.world.charges(1).is_empty());

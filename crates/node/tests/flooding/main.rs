@@ -3,6 +3,8 @@
 
 mod faults;
 mod liars;
+mod losses;
+mod released;
 mod world;
 
 use dzoa::prelude::*;

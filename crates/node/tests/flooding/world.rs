@@ -1,16 +1,18 @@
 //! A network of agents that take joint sums, in memory.
 
 use dzoa::joint::{Saying, SumPart};
-use dzoa::plan::{Algorithm, Auto, Data, JointSeat, Keys, Mechanism, Plan, RunSpec};
+use dzoa::plan::{Algorithm, Auto, Data, JointSeat, Keys, Mechanism, PastRoot, Plan, RunSpec};
 use dzoa::prelude::*;
-use dzoa::privacy::{Charge, Colluders, Entry, Header, LEDGER_FORMAT, Ledger, LedgerRecord};
+use dzoa::privacy::{
+    Budget, Charge, Colluders, Entry, Header, LEDGER_FORMAT, Ledger, LedgerRecord,
+};
 use dzoa::problem::Synthetic;
 use dzoa::streams::Purpose;
 use dzoa::tuning::Setting;
 use dzoa_node::certs::{Authority, CertFiles};
 use dzoa_node::drive::step;
 use dzoa_node::joint::{Credentials, JointNode, JointPlace};
-use dzoa_node::journal::{self, Journal, Memory, Start};
+use dzoa_node::journal::{self, Journal, Memory, RootPlace, Start};
 use dzoa_node::node::{End, NodeError, NodeSettings, OnLoss, Running};
 use dzoa_node::transport::{Faults, SimulatedNetwork, Transport};
 use dzoa_node::wire::{Frame, Received, longest_letter};
@@ -22,6 +24,9 @@ use std::time::Duration;
 pub const P: usize = 3;
 pub const ROUNDS: u64 = 4;
 const SEED: u64 = 9;
+
+/// How long a neighbour may be silent.
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A schedule that has not ended by then hangs.
 pub const LIMIT: Duration = Duration::from_secs(3600);
@@ -111,12 +116,15 @@ pub struct World {
     pub spec: RunSpec,
     pub data: Data,
     pub journals: Vec<Memory>,
-    pub keys: Vec<[u8; 32]>,
+    /// The roots, which lie apart; `None` once they are erased.
+    pub keys: Vec<Option<[u8; 32]>>,
     pub ledgers: Vec<Arc<Mutex<Vec<Entry>>>>,
     pub network: SimulatedNetwork,
     pub nodes: Vec<Option<JointNode>>,
     pub ends: Vec<Option<(End, Vec<u64>)>>,
     pub pinned: Option<dzoa::privacy::Digest>,
+    pub on_loss: OnLoss,
+    pub budget: Option<Budget>,
     /// Processes so far.
     sessions: u64,
 }
@@ -129,12 +137,14 @@ impl World {
             graph,
             spec,
             journals: (0..agents).map(|_| Memory::default()).collect(),
-            keys: vec![Streams::from_seed(SEED).key(); agents],
+            keys: vec![Some(Streams::from_seed(SEED).key()); agents],
             ledgers: (0..agents).map(|_| Arc::default()).collect(),
             network: SimulatedNetwork::new(faults, seed),
             nodes: (0..agents).map(|_| None).collect(),
             ends: vec![None; agents],
             pinned: None,
+            on_loss: OnLoss::Stop,
+            budget: None,
             sessions: 0,
         }
     }
@@ -147,9 +157,9 @@ impl World {
         simulation.estimate(0).into_iter().map(f64::to_bits).collect()
     }
 
-    fn header(&self, k: usize) -> Header {
+    pub fn header(&self, k: usize) -> Header {
         let (id, dataset) = ([k as u8 + 1; 16].into(), self.graph.names()[k].clone());
-        Header { ledger: LEDGER_FORMAT, id, dataset, budget: None }
+        Header { ledger: LEDGER_FORMAT, id, dataset, budget: self.budget }
     }
 
     /// What agent k was charged for.
@@ -164,12 +174,14 @@ impl World {
     /// Starts agent k on its journal and its ledger, as they are now.
     pub fn start(&mut self, k: usize) -> Result<(), NodeError> {
         let name = self.graph.names()[k].clone();
+        let seat = JointSeat { spec: &self.spec, data: &self.data, graph: &self.graph, k };
+        let streams = Streams::from_key(self.keys[k].unwrap_or_default(), false);
         let first = Start {
             journal: journal::FORMAT,
             network: [7; 32],
             agent: name.clone(),
             rows: String::new(),
-            key: self.keys[k],
+            root: RootPlace::Apart { run: streams.run_id(), public: seat.public_key(&streams) },
             ledger: self.header(k).id,
         };
         let opened = Journal::open(Box::new(self.journals[k].clone()), || Ok(first))?;
@@ -184,9 +196,12 @@ impl World {
             }
             Ok(())
         };
-        let streams = Streams::from_key(opened.first.key, false);
-        let seat = JointSeat { spec: &self.spec, data: &self.data, graph: &self.graph, k };
-        let mut agent = seat.agent(before, &streams).unwrap();
+        let mut agent = match (self.keys[k], opened.first.root) {
+            (None, RootPlace::Apart { run, public }) => {
+                seat.past_agent(before, PastRoot { run, key: public }).unwrap()
+            }
+            _ => seat.agent(before, &streams).unwrap(),
+        };
         self.pinned.into_iter().for_each(|roster| agent.pin(roster));
         self.sessions += 1;
         let settings = NodeSettings {
@@ -194,14 +209,15 @@ impl World {
             program: "test".into(),
             session: self.sessions,
             names: self.graph.names().to_vec(),
-            patience: Duration::from_secs(60),
-            on_loss: OnLoss::Stop,
+            patience: PATIENCE,
+            on_loss: self.on_loss,
             round_limit: None,
             lag: 0,
             linger: Duration::from_secs(30),
         };
         let place = JointPlace {
-            neighbours: self.graph.neighbours(k).to_vec(),
+            graph: self.graph.clone(),
+            k,
             settings,
             longest_frame: longest_letter(self.graph.len(), P * (P + 1) / 2),
             credentials: Credentials::new(&CertFiles::of(certs(), &name)).unwrap(),
@@ -273,7 +289,8 @@ impl World {
             let frame = Frame::decode(&frame, usize::MAX).unwrap();
             if let Received::Letter { letter, .. } = frame.body {
                 let notice = letter.notice();
-                let place = (notice.origin, notice.stage);
+                let leaves = matches!(notice.saying, Saying::Leave { .. });
+                let place = (notice.origin, notice.stage, notice.attempt, leaves);
                 let first = known.entry(place).or_insert_with(|| notice.clone());
                 assert_eq!(*first, notice, "{case}: two letters for {place:?}");
             }

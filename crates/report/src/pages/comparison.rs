@@ -67,7 +67,7 @@ pub struct ComparisonRow {
     pub oracle_calls: u64,
     /// Median time of the rounds.
     pub seconds: f64,
-    /// What it needs: gradients, a smooth loss, a coordinator.
+    /// What it needs: gradients, a smooth loss, flooding, a coordinator.
     pub needs: Vec<String>,
     /// What it promises, on private rows and without a seed.
     pub claim: Claim,

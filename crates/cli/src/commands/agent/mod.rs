@@ -11,13 +11,14 @@ use crate::config::{Config, Mode};
 use crate::interrupt;
 use crate::network_file::NetworkFile;
 use crate::terminal;
-use dzoa::plan::{Data, Plan};
+use dzoa::joint::JointAgent;
+use dzoa::plan::{Data, PastRoot, Plan};
 use dzoa::prelude::*;
 use dzoa::privacy::{Entry, Ledger};
 use dzoa_node::certs::{CertError, CertFiles, Expiry};
 use dzoa_node::drive::{DriveEnd, drive};
 use dzoa_node::joint::{Credentials, JointNode, JointPlace};
-use dzoa_node::journal::Opened;
+use dzoa_node::journal::{Opened, RootFile, RootPlace};
 use dzoa_node::node::{End, Node, NodeError, NodeSettings, PersistEntry, Running};
 use dzoa_node::transport::{LinkSettings, Place, RecordedLink, ZenohLink};
 use dzoa_node::wire;
@@ -53,10 +54,11 @@ pub fn agent(args: &AgentArgs) -> Result<()> {
         let_group_read();
     }
     let mut watch = Watch::new(args, config, plan)?;
-    let about = StateOwner { config, network: network.digest, samples: &problem.agents[k] };
-    let State { opened, mut ledger } = State::open(args, &about, &prepared.fresh)?;
-    let streams = Streams::from_key(opened.first.key, config.run.seed.is_some());
-    if let Some(word) = begin(args, &about, &mut ledger, plan, streams.run_id())? {
+    let (samples, seat) = (&*problem.agents[k], plan.seat(k));
+    let about = StateOwner { config, network: network.digest, samples, seat };
+    let State { opened, mut ledger, streams, run, root } =
+        State::open(args, &about, &prepared.fresh)?;
+    if let Some(word) = begin(args, &about, &mut ledger, plan, run)? {
         watch.warn(&word);
     }
     let spent = ledger.ledger.clone();
@@ -77,8 +79,8 @@ pub fn agent(args: &AgentArgs) -> Result<()> {
     }
 
     let (outcome, elapsed) = exchange(args, &prepared.link(args)?, &mut *node, &mut watch)?;
-    let reached = &watch.reached;
-    let results = Results { args, network, instances, plan, k, streams: &streams, reached };
+    let (streams, reached) = (streams.as_ref(), &watch.reached);
+    let results = Results { args, network, instances, plan, k, streams, reached };
     match outcome {
         DriveEnd::Asked => Err(Error::run(format!(
             "stopped in round {}; everything is kept in {}",
@@ -88,8 +90,9 @@ pub fn agent(args: &AgentArgs) -> Result<()> {
         .hint("the same command goes on from there")),
         DriveEnd::Ended(end) => {
             let ledger = ledger.lock().expect("no holder panics").ledger.clone();
-            let charged = Spent { run: streams.run_id(), ledger };
+            let charged = Spent { run, ledger };
             results.write(&*node, problem, &charged, &end, elapsed)?;
+            forget(args, &*node, &root)?;
             verdict(&end)?;
             watch.conclude(&where_the_model_is(&args.state));
             Ok(())
@@ -102,7 +105,7 @@ struct Begun {
     opened: Opened,
     spent: Ledger,
     keep: PersistEntry,
-    streams: Streams,
+    streams: Option<Streams>,
 }
 
 /// An agent before anything of it is written.
@@ -139,14 +142,21 @@ impl Prepared {
         let NetworkFile { config, digest, places, .. } = &self.network;
         let settings = settings(config, *digest, places)?;
         let Some(seat) = self.plan.seat(self.k) else {
-            let agent = self.plan.agent(self.k, spent, streams);
+            let agent = self.plan.agent(self.k, spent, streams.unwrap_or(self.fresh.clone()));
             let node = Node::new(agent, opened, settings, keep, Duration::ZERO);
             return Ok(Box::new(node.map_err(trouble)?));
         };
-        let mut agent = seat.agent(spent, &streams).map_err(refused)?;
+        let agent = match (streams, opened.first.root) {
+            (None, RootPlace::Apart { run, public }) => {
+                seat.past_agent(spent, PastRoot { run, key: public })
+            }
+            (streams, _) => seat.agent(spent, streams.as_ref().unwrap_or(&self.fresh)),
+        };
+        let mut agent = agent.map_err(refused)?;
         args.roster.into_iter().for_each(|roster| agent.pin(roster));
         let place = JointPlace {
-            neighbours: self.instances.graph.neighbours(self.k).to_vec(),
+            graph: self.instances.graph.clone(),
+            k: self.k,
             settings,
             longest_frame: self.longest_frame()?,
             credentials: Credentials::new(&self.certs).map_err(of_certs)?,
@@ -156,12 +166,9 @@ impl Prepared {
     }
 
     fn longest_frame(&self) -> Result<usize> {
-        Ok(match self.plan.joint() {
+        Ok(match self.plan.numbers_said_to_all().map_err(refused)? {
             None => wire::longest(self.problem.dim()),
-            Some(joint) => {
-                let coordinates = joint.coordinates().map_err(refused)?;
-                wire::longest_letter(self.network.places.len(), coordinates)
-            }
+            Some(numbers) => wire::longest_letter(self.network.places.len(), numbers),
         })
     }
 
@@ -241,9 +248,9 @@ pub fn planned(
     let rows: Vec<_> = config.network.agents.iter().map(|agent| agent.rows).collect();
     let problem = weighed_by_rows(instances.problem(fresh), k, &rows, instances.is_fixed())?;
     let (data, graph) = (Data::Rows(problem.clone()), &instances.graph);
-    let plan = match config.spec.algorithm.joint() {
-        None => Plan::of_one(&config.spec, &data, graph, k),
-        Some(_) => {
+    let plan = match config.spec.algorithm.floods() {
+        false => Plan::of_one(&config.spec, &data, graph, k),
+        true => {
             let known = rows.iter().zip(&problem.agents);
             let samples: Vec<_> = known.map(|(n, own)| n.unwrap_or(own.count())).collect();
             Plan::of_one_among(&config.spec, &data, graph, k, &samples)
@@ -325,46 +332,26 @@ fn of_certs(error: CertError) -> Error {
     Error::input(error.to_string()).hint("`dzoa certs` makes and renews certificates")
 }
 
+/// Erases the root key of joint sums that are over: with it, recorded traffic gives away the noise.
+fn forget(args: &AgentArgs, node: &dyn Running, root: &RootFile) -> Result<()> {
+    let over = node.summing().is_some_and(JointAgent::is_over);
+    if !over || args.keep_root {
+        return Ok(());
+    }
+    root.erase().map_err(|error| {
+        Error::run(format!("{}: cannot be erased: {error}", root.path().display()))
+            .hint("erase it by hand: nobody needs it any more")
+    })
+}
+
 fn trouble(error: NodeError) -> Error {
-    let hint = match &error {
-        NodeError::Journal(_) | NodeError::Ledger(_) => {
-            "nothing was sent that is not kept; mend the disk and start again"
-        }
-        NodeError::Leave { .. } => "start again when the neighbour is back",
-        NodeError::JournalBehind { .. } => {
-            "restore the newest state directory; or begin a new run in a new one with the same \
-             ledger, charged anew"
-        }
-        NodeError::LedgerBehind { .. } => {
-            "restore the newest ledger: what it lacks was released all the same"
-        }
-        _ => "restore the state directory, or start a new run in a new one with the same ledger",
-    };
-    Error::run(error.to_string()).hint(hint)
+    Error::run(error.to_string()).hint(error.hint())
 }
 
 /// Whether the agent's part counts as done.
 fn verdict(end: &End) -> Result<()> {
-    let hint = match end {
-        End::Agent(Status::Finished) => return Ok(()),
-        End::Agent(_) => "the neighbours were told; what was released stays released",
-        End::NeighbourLost { .. } => {
-            "the same command goes on from there once the neighbour is back; or set \
-             network.on_loss = \"continue\", where the algorithm can"
-        }
-        End::NeighbourLeft { .. } => {
-            "the same command goes on from there once the neighbour is back"
-        }
-        End::RolledBack { .. } => {
-            "restore the newest state directory and ledger; without a newer state begin a new run \
-             in a new directory, with a ledger that holds every charge"
-        }
-        End::Disagreed { .. } => {
-            "compare network files, versions and rosters by telephone before a new run"
-        }
-        End::LeftBehind { .. } => {
-            "the others' result stands without this agent's rows from that round on"
-        }
-    };
-    Err(Error::run(end.to_string()).hint(hint))
+    match end.hint() {
+        None => Ok(()),
+        Some(hint) => Err(Error::run(end.to_string()).hint(hint)),
+    }
 }

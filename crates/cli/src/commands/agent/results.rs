@@ -10,7 +10,7 @@ use dzoa::plan::Plan;
 use dzoa::prelude::*;
 use dzoa::privacy::{EarlierRuns, Ledger, RunId};
 use dzoa::run::evaluate::Fit;
-use dzoa_node::journal::{self, Trail};
+use dzoa_node::journal::{self, Trail, TrailRound};
 use dzoa_node::node::{End, Running};
 use dzoa_report::refused;
 use dzoa_report::{
@@ -18,7 +18,6 @@ use dzoa_report::{
     write_pages, write_private,
 };
 use dzoa_table::{Error, Instances, Result};
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -29,7 +28,8 @@ pub struct Results<'a> {
     pub instances: &'a Instances,
     pub plan: &'a Plan,
     pub k: usize,
-    pub streams: &'a Streams,
+    /// `None` once the root key is erased.
+    pub streams: Option<&'a Streams>,
     /// Rounds done, and when.
     pub reached: &'a [(u64, f64)],
 }
@@ -59,7 +59,6 @@ impl Results<'_> {
         let NetworkFile { rows, .. } = self.network;
         write_file(dir, "model.json", &to_json(&model(Some(rows), &summary))?)?;
         let gained = node.gained();
-        let left: BTreeMap<&str, u64> = node.left().into_iter().collect();
         let local = serde_json::json!({
             "sharing": NOT_TO_BE_SHARED,
             "agent": self.args.name,
@@ -67,7 +66,7 @@ impl Results<'_> {
             "finished_exactly": gained.finished_exactly,
             "clipped": gained.clipped,
             "accuracy_on_own_rows": summary.fit.as_ref().and_then(|fit| fit.accuracy),
-            "went_on_without": left,
+            "went_on_without": node.went_on_without(),
         });
         write_private(dir, "local.json", &to_json(&local)?)?;
         write_pages(dir, &summary, &[])?;
@@ -91,7 +90,7 @@ impl Results<'_> {
         let (gained, graph) = (node.gained(), &instances.graph);
         let plan = &self.last_plan(node)?;
         let finished = *end == End::Agent(Status::Finished);
-        let measured = |agent| plan.measured_noise(k, agent, self.streams);
+        let measured = |agent| plan.measured_noise(k, agent, self.streams?);
         let noise = node.exchanging().filter(|_| finished).and_then(measured);
         let (features, mut estimate) = (instances.columns.len(), gained.estimate);
         estimate.resize(features, 0.0);
@@ -135,6 +134,7 @@ impl Results<'_> {
             moved_inside: gained.moved_inside,
             seconds: elapsed.as_secs_f64(),
             reached: self.reached.to_vec(),
+            went_on_without: node.went_on_without(),
             privacy: vec![privacy_entry(config, Some(rows), &about)],
             settings: plan.outline().settings(),
             config: config.given.clone(),
@@ -144,7 +144,7 @@ impl Results<'_> {
     }
 
     /// The plan of the last round: without neighbours that were left behind, the largest
-    /// sensitivity; with what the agents that take joint sums told each other.
+    /// sensitivity; with what agents that hear everybody told each other.
     fn last_plan(&self, node: &dyn Running) -> Result<Plan> {
         let neighbours = node.gained().neighbours;
         let neighbourhood = neighbours + usize::from(self.network.config.network.self_loop);
@@ -160,11 +160,11 @@ impl Results<'_> {
         let path = self.args.state.join("journal");
         let records = journal::read(&path)
             .map_err(|error| Error::run(format!("{}: {error}", path.display())))?;
-        let Trail { consensus, charged } = Trail::of(records);
+        let Trail { rounds, charged } = Trail::of(records);
         let mut csv = format!("{SHARED_TRACE_HEADER}\n");
         let name = csv_field(&self.args.name);
-        for (round, consensus) in consensus {
-            let spent = self.plan.claimed().spent(round, charged.iter().take(round as usize));
+        for TrailRound { round, consensus, charges } in rounds {
+            let spent = self.plan.claimed().spent(round, charged.iter().take(charges));
             let _ = writeln!(csv, "{round},{name},{consensus},{}", csv_number(spent));
         }
         Ok(csv)

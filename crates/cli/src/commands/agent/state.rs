@@ -2,10 +2,13 @@
 
 use crate::args::AgentArgs;
 use crate::config::Config;
-use dzoa::plan::Plan;
+use dzoa::plan::{JointSeat, Plan};
 use dzoa::prelude::*;
 use dzoa::privacy::{Budget, RunId};
-use dzoa_node::journal::{self, Journal, JournalError, JournalFile, Opened, Start};
+use dzoa_node::journal::{
+    self, Journal, JournalError, JournalFile, Opened, RootFile, RootPlace, Start,
+};
+use dzoa_node::node::OnLoss;
 use dzoa_report::ledger_file::{self, LedgerFile, affordable, ledger_name};
 use dzoa_table::{Error, Result, shown};
 use std::path::{Path, PathBuf};
@@ -16,12 +19,20 @@ pub struct StateOwner<'a> {
     /// Digest of the network file.
     pub network: [u8; 32],
     pub samples: &'a Samples,
+    /// Its place among those that take joint sums, if it takes them.
+    pub seat: Option<JointSeat<'a>>,
 }
 
 /// Journal and ledger of an agent.
 pub struct State {
     pub opened: Opened,
     pub ledger: LedgerFile,
+    /// `None` once the root key is erased.
+    pub streams: Option<Streams>,
+    /// The run that is charged.
+    pub run: RunId,
+    /// Where the root key lies, if not in the journal.
+    pub root: RootFile,
 }
 
 impl State {
@@ -36,35 +47,53 @@ impl State {
         let begun = std::fs::metadata(&path).is_ok_and(|file| file.len() > 0);
         let ledger = open_ledger(args, about.config, begun)?;
         let id = ledger.ledger.header().map(|header| header.id).unwrap_or_default();
-        let start = || {
-            Ok(Start {
-                journal: journal::FORMAT,
-                network: about.network,
-                agent: args.name.clone(),
-                rows: rows(fresh, about.samples),
-                key: fresh.key(),
-                ledger: id,
-            })
-        };
+        let root = RootFile::in_directory(dir);
+        let start = || about.start(&args.name, &root, fresh, id);
         let opened =
             Journal::open(Box::new(medium), start).map_err(|error| of_journal(&error, dir))?;
         let first = &opened.first;
-        let now = rows(&Streams::from_key(first.key, false), about.samples);
-        let hex = |digest: [u8; 32]| blake3::Hash::from(digest).to_hex().to_string();
-        let pairs = [
-            ("network file", hex(first.network), hex(about.network)),
-            ("agent", first.agent.clone(), args.name.clone()),
-            ("data set", first.rows.clone(), now),
-            ("ledger", first.ledger.to_string(), id.to_string()),
-        ];
-        for (what, kept, now) in pairs {
-            if kept != now {
-                let short = |text: String| text.chars().take(16).collect::<String>();
-                let error = JournalError::Other { what, recorded: short(kept), now: short(now) };
-                return Err(of_journal(&error, dir));
+        let key = root.of(first).map_err(|error| {
+            Error::run(format!("{}: {error}", root.path().display()))
+                .hint("restore it from the newest backup of the state directory")
+        })?;
+        let streams = key.map(|key| Streams::from_key(key, about.config.run.seed.is_some()));
+        let own_run = streams.as_ref().map(Streams::run_id);
+        let run = first.run().or(own_run).unwrap_or_default();
+        // Without its root an agent says again what it said, and asks no row.
+        let now = streams.as_ref().map_or(first.rows.clone(), |root| rows(root, about.samples));
+        let now = Start {
+            network: about.network,
+            agent: args.name.clone(),
+            rows: now,
+            root: first.root.of_run(own_run.unwrap_or(run)),
+            ledger: id,
+            ..first.clone()
+        };
+        first.compare(&now).map_err(|error| of_journal(&error, dir))?;
+        Ok(Self { opened, ledger, streams, run, root })
+    }
+}
+
+impl StateOwner<'_> {
+    /// The first record of a journal. Where the root key lies apart it is durable before.
+    fn start(
+        &self,
+        name: &str,
+        root: &RootFile,
+        fresh: &Streams,
+        ledger: RunId,
+    ) -> std::io::Result<Start> {
+        let (streams, place) = match self.seat {
+            None => (fresh.clone(), RootPlace::Here(fresh.key())),
+            Some(seat) => {
+                let streams = Streams::from_key(root.begin(fresh.key())?, fresh.seeded());
+                let (run, public) = (streams.run_id(), seat.public_key(&streams));
+                (streams, RootPlace::Apart { run, public })
             }
-        }
-        Ok(Self { opened, ledger })
+        };
+        let rows = rows(&streams, self.samples);
+        let (network, agent) = (self.network, name.into());
+        Ok(Start { journal: journal::FORMAT, network, agent, rows, root: place, ledger })
     }
 }
 
@@ -85,7 +114,9 @@ pub fn begin(
 ) -> Result<Option<String>> {
     let StateOwner { config, samples, .. } = *about;
     let planned = plan.claimed().budget();
-    if planned.is_some() && !args.spend_what_is_left {
+    // What was redone without an agent that is gone is paid for by the sums after it.
+    let redone = config.network.on_loss == OnLoss::Continue && ledger.ledger.last_round(run) > 0;
+    if planned.is_some() && !args.spend_what_is_left && !redone {
         let done = ledger.ledger.last_round(run) as usize;
         let charges = plan.agents()[0].charges.charged(plan.rounds());
         affordable(&ledger.ledger, charges.iter().skip(done))?;
@@ -135,17 +166,5 @@ fn ledger_path(args: &AgentArgs, config: &Config) -> Result<PathBuf> {
 }
 
 fn of_journal(error: &JournalError, dir: &Path) -> Error {
-    let hint = match error {
-        JournalError::InUse => "is the agent running already? one process has one state directory",
-        JournalError::Other { .. } | JournalError::OtherFormat { .. } => {
-            "start a new run in a new state directory; its releases are charged anew"
-        }
-        JournalError::Io(_) => "nothing is sent before it is kept: make room, or mend the disk",
-        JournalError::Damaged { .. }
-        | JournalError::Unreadable { .. }
-        | JournalError::NotRecorded { .. } => {
-            "restore it from a backup; or start anew in a new state directory, with the same ledger"
-        }
-    };
-    Error::run(format!("{}: {error}", dir.display())).hint(hint)
+    Error::run(format!("{}: {error}", dir.display())).hint(error.hint())
 }

@@ -36,8 +36,7 @@ impl JointPlan {
             Contributor::new(setup, roster.clone()).map_err(|no| Refused::NoShares(no.to_string()))
         };
         let contributors = setups.into_iter().map(contributor).collect::<Result<_, _>>()?;
-        let edges = graph.edges().count();
-        Ok(JointSimulation::new(session, contributors, self.masked(), edges))
+        Ok(JointSimulation::new(session, contributors, self.masked(), graph))
     }
 
     /// The agents at these positions of the graph, colluding.
