@@ -54,6 +54,7 @@ fn command() -> Result<()> {
     known_kernels()?;
     match cli.command {
         Command::Run(args) => commands::run::run(&args),
+        Command::Check(args) => commands::check::check(&args),
         Command::Audit(args) => commands::audit::audit(&args),
         Command::Compare(args) => commands::compare::compare(&args),
         Command::Reproduce(args) => commands::reproduce::reproduce(&args),

@@ -10,7 +10,7 @@ use dzoa::prelude::*;
 use dzoa::privacy::{Entry, Ledger, RunId};
 use dzoa::reference::{Optimum, ReferenceError, ReferenceWish};
 use dzoa::run::evaluate::{Fit, NormalisedError, mean};
-use dzoa::run::{Costs, EarlyStop, Simulation};
+use dzoa::run::{BestSeen, Costs, EarlyStop, Simulation};
 use dzoa_lab::{Recorded, Recording};
 use dzoa_report::ledger_file::LedgerFile;
 use dzoa_report::{TraceFile, TraceOf, refused};
@@ -38,6 +38,10 @@ pub struct Trial {
     pub objective: Option<f64>,
     /// The largest distance of an agent from the mean model.
     pub consensus: Option<f64>,
+    /// Of programs: the best point seen.
+    pub best: Option<BestSeen>,
+    /// What to say about a result that is worse than the start.
+    pub divergence: Option<String>,
     /// What every agent reports.
     pub estimates: Vec<Vec<f64>>,
     /// Values asked for, and vectors exchanged.
@@ -144,19 +148,13 @@ impl Trial {
         }
         let file = TraceFile::create(out, trial, trace_of(&data), graph.names(), spending)?;
         let rounds = plan.rounds();
+        let recording = Recording::new(file, &data, optimum.as_ref(), every, rounds);
         let mut watch = Watch {
-            progress,
-            recording: Recording::new(file, &data, optimum.as_ref(), every, rounds),
             early: (config.run.stop_tolerance > 0.0)
                 .then(|| EarlyStop::new(config.run.stop_tolerance)),
             ledgers: books.files,
-            failure: None,
-            rounds_done: 0,
-            watching: Duration::ZERO,
             // The first trial has what the summary of the others needs.
-            needed_by: (trial == 0).then_some(ended),
-            rounds,
-            interrupted: false,
+            ..Watch::new(progress, recording, rounds, (trial == 0).then_some(ended))
         };
         let started = Instant::now();
         let status = drive(&mut *simulation, &mut watch)?;
@@ -169,7 +167,8 @@ impl Trial {
         ended.fetch_add(usize::from(!interrupted), Ordering::Relaxed);
         let estimates: Vec<Vec<f64>> =
             (0..simulation.len()).map(|k| simulation.estimate(k)).collect();
-        let Recorded { trace, errors, objective, consensus } = recording.finish(&estimates)?;
+        let Recorded { trace, errors, objective, consensus, best, divergence } =
+            recording.finish(&estimates)?;
         let on_rows = data.problem().map(|problem| {
             let noise = match (trial, status == Status::Finished) {
                 (0, true) => measured_noise(&plan, simulation.agents(), streams),
@@ -186,6 +185,8 @@ impl Trial {
             trace,
             objective,
             consensus,
+            best,
+            divergence,
             costs: costs(&*simulation, &data),
             step_raised: simulation.agents().iter().any(Agent::step_raised),
             moved_inside: simulation.agents().iter().map(Agent::moved_inside).sum(),
@@ -304,7 +305,27 @@ struct Watch<'a> {
     interrupted: bool,
 }
 
-impl Watch<'_> {
+impl<'a> Watch<'a> {
+    fn new(
+        progress: &'a Progress,
+        recording: Recording<'a>,
+        rounds: u64,
+        needed_by: Option<&'a AtomicUsize>,
+    ) -> Self {
+        Self {
+            progress,
+            recording,
+            early: None,
+            ledgers: Vec::new(),
+            failure: None,
+            rounds_done: 0,
+            watching: Duration::ZERO,
+            needed_by,
+            rounds,
+            interrupted: false,
+        }
+    }
+
     /// Ends the run if something could not be written.
     fn written(&mut self, written: Result<()>) -> ControlFlow<()> {
         match written {

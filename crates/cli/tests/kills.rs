@@ -1,5 +1,5 @@
-//! Agents killed with SIGKILL at random moments: the same bits, nothing released twice with other values,
-//! nothing charged twice.
+//! Agents killed with SIGKILL at random moments, old backups and second state directories: the same bits,
+//! nothing released twice with other values, nothing charged twice.
 
 mod agents;
 mod common;
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
 /// Long enough for a slow machine; a hang ends here.
-const LIMIT: Duration = Duration::from_secs(400);
+const LIMIT: Duration = Duration::from_secs(150);
 
 fn start(dir: &Path, name: &str) -> Agent {
     let frames = format!("frames-{name}");
@@ -35,12 +35,15 @@ impl Dice {
 struct Ordeal {
     rounds: usize,
     kills: usize,
+    /// Every so many kills the agent is started with an old state or a second one first.
+    impostor_every: Option<usize>,
     algorithm: &'static str,
 }
 
 const VECTORS: Ordeal = Ordeal {
     rounds: 1500,
     kills: 200,
+    impostor_every: None,
     algorithm: r#"
 rho = 0.1
 rounds = 1500
@@ -51,11 +54,12 @@ mechanism = "output""#,
 };
 
 const SUMS: Ordeal = Ordeal {
-    rounds: 600,
-    kills: 100,
+    rounds: 1200,
+    kills: 200,
+    impostor_every: Some(10),
     algorithm: r#"
 name = "joint-gradient"
-rounds = 600
+rounds = 1200
 [privacy]
 mechanism = "joint"
 colluders = 2"#,
@@ -64,6 +68,7 @@ colluders = 2"#,
 const RELEASES: Ordeal = Ordeal {
     rounds: 600,
     kills: 60,
+    impostor_every: None,
     algorithm: r#"
 name = "dp-gd"
 rounds = 600
@@ -99,7 +104,7 @@ fn two_hundred_kills_change_no_bit_and_charge_nothing_twice() {
 }
 
 #[test]
-fn a_hundred_kills_change_no_bit_of_joint_sums_and_charge_nothing_twice() {
+fn two_hundred_kills_old_backups_and_second_states_change_no_bit_of_joint_sums() {
     survive(&SUMS);
 }
 
@@ -109,7 +114,7 @@ fn sixty_kills_change_no_bit_of_releases_that_all_hear_and_charge_nothing_twice(
 }
 
 fn survive(ordeal: &Ordeal) {
-    let Ordeal { rounds, kills: most, algorithm } = *ordeal;
+    let Ordeal { rounds, kills: most, impostor_every, algorithm } = *ordeal;
     let temp = tempfile::tempdir().unwrap();
     let dir = temp.path();
     std::fs::write(dir.join("net.toml"), network_file(algorithm)).unwrap();
@@ -120,34 +125,53 @@ fn survive(ordeal: &Ordeal) {
     let mut dice = Dice(11);
     let mut agents: Vec<Option<Agent>> = NAMES.iter().map(|name| Some(start(dir, name))).collect();
     let mut restart = [begun; 5];
+    let mut impostors = Impostors::default();
+    let mut volley = Volley { left: 0, mark: 0, until: begun };
     let (mut hit, mut kills) = ([0; 5], 0);
     let mut done = [false; 5];
     while !done.iter().all(|done| *done) {
-        assert!(begun.elapsed() < LIMIT, "not done after {LIMIT:?}: {kills} kills, {done:?}");
+        if begun.elapsed() > LIMIT {
+            let logs = NAMES.map(|name| last_lines(dir, name)).join("\n");
+            panic!("not done after {LIMIT:?}: {kills} kills, {done:?}\n{logs}");
+        }
         std::thread::sleep(Duration::from_millis(20 + dice.below(60)));
+        impostors.watch(dir);
         for k in 0..5 {
             if let Some(agent) = &mut agents[k]
                 && let Some(status) = agent.0.try_wait().unwrap()
             {
-                let log = std::fs::read_to_string(dir.join(format!("log-{}", NAMES[k]))).unwrap();
-                let end = log.lines().rev().take(5).collect::<Vec<_>>().join("\n");
+                let end = last_lines(dir, NAMES[k]);
                 assert!(status.success(), "{} ended with {status}: {end}", NAMES[k]);
                 (agents[k], done[k]) = (None, true);
             }
-            if agents[k].is_none() && !done[k] && Instant::now() >= restart[k] {
+            let due = Instant::now() >= restart[k] && !impostors.plays(k);
+            if agents[k].is_none() && !done[k] && due {
                 agents[k] = Some(start(dir, NAMES[k]));
             }
         }
+        if impostor_every.is_some() && !volley.goes_on(dir, &mut dice) {
+            continue;
+        }
         let k = dice.below(5) as usize;
-        if kills < most && agents[k].is_some() && !done[k] {
+        if kills < most && agents[k].is_some() && !done[k] && !impostors.plays(k) {
             // SIGKILL: it gets no chance to tidy up.
             agents[k] = None;
             restart[k] = Instant::now() + Duration::from_millis(dice.below(150));
             (kills, hit[k]) = (kills + 1, hit[k] + 1);
+            if impostor_every.is_some_and(|every| kills % every == 0) {
+                impostors.begin(dir, k, &mut dice);
+            } else if impostor_every.is_some() && dice.below(6) == 0 {
+                copy(dir, &format!("state-{}", NAMES[k]), &format!("backup-{}", NAMES[k]));
+            }
         }
     }
     assert_eq!(kills, most, "the run was over before all kills: {hit:?}");
     assert!(hit.iter().all(|hits| *hits > most / 20), "{hit:?}");
+    if impostor_every.is_some() {
+        println!("{:?}", impostors.refused);
+        assert!(impostors.refused.len() > 2, "{:?}", impostors.refused);
+        assert!(impostors.refused.values().sum::<usize>() > 8, "{:?}", impostors.refused);
+    }
 
     for (k, name) in NAMES.iter().enumerate() {
         let summary =
@@ -163,6 +187,111 @@ fn survive(ordeal: &Ordeal) {
         );
         let sent = only_one_vector_per_round(&dir.join(format!("frames-{name}")), k);
         assert_eq!(sent.range(..=rounds as u64).count(), rounds);
+    }
+}
+
+fn last_lines(dir: &Path, name: &str) -> String {
+    let log = std::fs::read_to_string(dir.join(format!("log-{name}"))).unwrap();
+    log.lines().rev().take(5).collect::<Vec<_>>().join("\n")
+}
+
+/// Kills come together, and the next ones once all have said something since.
+struct Volley {
+    left: u64,
+    mark: u64,
+    until: Instant,
+}
+
+impl Volley {
+    fn goes_on(&mut self, dir: &Path, dice: &mut Dice) -> bool {
+        let journal = |name: &str| dir.join(format!("state-{name}")).join(JOURNAL);
+        let size = |name: &&str| std::fs::metadata(journal(name)).map_or(0, |file| file.len());
+        if self.left == 0 {
+            let written = NAMES.iter().map(size).sum();
+            if written < self.mark + 40_000 && Instant::now() < self.until {
+                return false;
+            }
+            let until = Instant::now() + Duration::from_secs(2);
+            (self.left, self.mark, self.until) = (3 + dice.below(3), written, until);
+        }
+        self.left -= 1;
+        true
+    }
+}
+
+const JOURNAL: &str = "journal";
+const LEDGER: &str = "ledger.seeded-for-tests";
+
+/// Copies the state of an agent that does not run.
+fn copy(dir: &Path, from: &str, to: &str) {
+    std::fs::create_dir_all(dir.join(to)).unwrap();
+    for file in [JOURNAL, LEDGER] {
+        // An agent that was killed early has no files.
+        if dir.join(from).join(file).exists() {
+            std::fs::copy(dir.join(from).join(file), dir.join(to).join(file)).unwrap();
+        }
+    }
+}
+
+/// Processes under an agent's name with an old state or a second one. None of them may say anything new.
+#[derive(Default)]
+struct Impostors {
+    running: Vec<(usize, Agent, Instant, &'static str)>,
+    /// Those that ended by themselves, by what they were.
+    refused: BTreeMap<&'static str, usize>,
+    begun: usize,
+}
+
+impl Impostors {
+    fn plays(&self, k: usize) -> bool {
+        self.running.iter().any(|(whose, ..)| *whose == k)
+    }
+
+    /// Starts one in place of an agent that was just killed.
+    fn begin(&mut self, dir: &Path, k: usize, dice: &mut Dice) {
+        let name = NAMES[k];
+        let (state, backup) = (format!("state-{name}"), format!("backup-{name}"));
+        let size = |which: &str| {
+            std::fs::metadata(dir.join(which).join(JOURNAL)).map_or(0, |file| file.len())
+        };
+        // Before anybody has written down whose ledger it has met, there is nothing to compare with.
+        if NAMES.iter().any(|name| size(&format!("state-{name}")) < 40_000) {
+            return;
+        }
+        // Much older, or it is the newest state but for a round that is computed again.
+        let old = size(&backup) > 0 && size(&state) > size(&backup) + 60_000;
+        let which = if old { 1 + dice.below(3) } else { 0 };
+        let what = ["second state", "old journal", "old ledger", "old journal and ledger"];
+        let used = format!("impostor-{}", self.begun);
+        self.begun += 1;
+        if which > 0 {
+            copy(dir, &state, &used);
+            std::fs::copy(dir.join(&state).join("root.key"), dir.join(&used).join("root.key"))
+                .unwrap();
+            let files: &[&str] =
+                [&[][..], &[JOURNAL], &[LEDGER], &[JOURNAL, LEDGER]][which as usize];
+            for file in files {
+                std::fs::copy(dir.join(&backup).join(file), dir.join(&used).join(file)).unwrap();
+            }
+        }
+        let frames = format!("frames-{name}");
+        let agent = agents::start_in(dir, name, &used, &["--record-frames", &frames]);
+        let until = Instant::now() + Duration::from_millis(1200);
+        self.running.push((k, agent, until, what[which as usize]));
+    }
+
+    /// Counts those that ended, and ends those that only wait.
+    fn watch(&mut self, dir: &Path) {
+        let refused = &mut self.refused;
+        self.running.retain_mut(|(k, agent, until, what)| match agent.0.try_wait().unwrap() {
+            Some(status) => {
+                let log = std::fs::read_to_string(dir.join(format!("log-{}", NAMES[*k]))).unwrap();
+                assert!(!status.success(), "{what}: {log}");
+                *refused.entry(what).or_default() += 1;
+                false
+            }
+            None => Instant::now() < *until,
+        });
     }
 }
 

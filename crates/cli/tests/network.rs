@@ -227,7 +227,41 @@ fn real_agents_weigh_every_row_the_same_where_they_know_how_many_there_are() {
     assert!(silent.contains("number of rows of every agent") && silent.contains("hint: give"));
     let wrong = refused(&listed(&|rows| format!(", rows = {}", rows + 1)));
     assert!(wrong.contains("has 11 rows, but `network.agents` says rows = 12"), "{wrong}");
-    same_bits(dir.path(), "three.toml", &["--set", &listed(&|rows| format!(", rows = {rows}"))]);
+    let known = listed(&|rows| format!(", rows = {rows}"));
+    same_bits(dir.path(), "three.toml", &["--set", &known]);
+
+    // Rules that ask for the smallest agent have their answer in the same numbers.
+    for ruled in [
+        "algorithm={ name = \"admm\", rho = \"auto\", rounds = \"auto\" }",
+        "algorithm={ name = \"auto\", rho = \"auto\", rounds = \"auto\" }",
+    ] {
+        for out in ["simulated", "real"] {
+            std::fs::remove_dir_all(dir.path().join(out)).unwrap();
+        }
+        let real = same_bits(dir.path(), "three.toml", &["--set", &known, "--set", ruled]);
+        // What was chosen is in every file, and gives the same run where it is pasted.
+        let path = dir.path().join("real/agents");
+        for file in ["a/summary.json", "b/summary.json", "c/model.json"] {
+            let text = std::fs::read_to_string(path.join(file)).unwrap();
+            let own: serde_json::Value = serde_json::from_str(&text).unwrap();
+            assert_eq!(own["settings"], real["settings"], "{file}");
+        }
+        let settings = real["settings"].as_array().unwrap().iter();
+        let chosen: Vec<&str> = settings.map(|setting| setting.as_str().unwrap()).collect();
+        assert!(chosen.iter().any(|setting| setting.starts_with("algorithm.rounds=")));
+        let mut pasted = vec!["run", "three.toml", "--json", "--out", "pasted", "--set", &known];
+        pasted.extend(["--set", "algorithm={}"]);
+        chosen.iter().for_each(|setting| pasted.extend(["--set", setting]));
+        assert_eq!(json(dir.path(), &pasted)["coefficients"], real["coefficients"]);
+        std::fs::remove_dir_all(dir.path().join("pasted")).unwrap();
+    }
+    let silent = listed(&|_| String::new());
+    let ruled = "algorithm={ name = \"admm\", rho = \"auto\", rounds = \"auto\" }";
+    let args = ["launch", "--network", "three.toml", "--set", &silent, "--set", ruled];
+    let args = [&args[..], &["--set", "problem.scale=mean"]].concat();
+    let output = dzoa(dir.path(), &args);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("left to a rule") && said.contains("rows = 303"), "{said}");
 }
 
 #[test]

@@ -42,6 +42,13 @@ pub fn describe(summary: &Summary, out: &Path) -> String {
              for so few rows.\n",
         );
     }
+    if let Some(divergence) = &summary.divergence {
+        let _ = writeln!(
+            text,
+            "\n  {divergence}. summary.json has that point (`best`). Lower algorithm.step, or \
+             raise external.shortest_step if values are noisy."
+        );
+    }
     let _ = writeln!(text, "\n  privacy: {}", summary.privacy_statement());
     if summary.privacy.first().is_some_and(|entry| entry.c1_holds == Some(false)) {
         let _ = writeln!(text, "  {}", Statement::c1_does_not_hold(&summary.loss));

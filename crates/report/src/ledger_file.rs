@@ -40,6 +40,16 @@ pub fn affordable<'a>(ledger: &Ledger, charges: impl IntoIterator<Item = &'a Eve
     })
 }
 
+/// What a ledger has spent, if these charges would still be in its budget. Nothing is locked or
+/// written.
+pub fn standing<'a>(path: &Path, charges: impl IntoIterator<Item = &'a Event>) -> Result<String> {
+    let ledger = read(path)?;
+    affordable(&ledger, charges)?;
+    Ok(ledger.budget().map_or("it has no budget".into(), |Budget { epsilon, delta }| {
+        format!("epsilon {:.4} of {epsilon} spent at delta {delta:e}", ledger.epsilon(delta))
+    }))
+}
+
 /// A run that is about to charge a ledger.
 pub struct Run<'a> {
     /// Its id.

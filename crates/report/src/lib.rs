@@ -14,6 +14,7 @@
 
 mod chart;
 mod describe;
+mod error_curve;
 mod fit;
 pub mod ledger_file;
 mod model;
@@ -34,6 +35,7 @@ pub use chart::{
     number, png,
 };
 pub use describe::{describe, where_the_model_is};
+pub use error_curve::ErrorCurve;
 pub use fit::{describe_fit, fit_facts};
 pub use kuva::prelude::MarkerShape;
 pub use model::{Coefficient, MODEL_FORMAT, Model};

@@ -2,6 +2,7 @@
 
 use crate::units::OwnUnits;
 use dzoa::privacy::{Claim, FoundNoise, Statement};
+use dzoa::run::BestSeen;
 use dzoa::run::evaluate::Fit;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -88,6 +89,12 @@ pub struct Summary {
     pub optimum_stationarity: Option<f64>,
     /// Largest distance of an agent from the mean of the agents, first trial.
     pub consensus: Option<f64>,
+    /// Of black boxes: the best point whose value was seen, first trial. Nothing protects it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub best: Option<BestSeen>,
+    /// What is to be said of a run whose result is worse than its start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub divergence: Option<String>,
     /// One array per agent, first trial.
     pub coefficients: Vec<Vec<f64>>,
     /// Names of the coefficients.
@@ -122,6 +129,10 @@ pub struct Summary {
     pub went_on_without: BTreeMap<String, u64>,
     /// One entry per agent.
     pub privacy: Vec<PrivacyEntry>,
+    /// Every public number as it was planned, `auto` ones among them: they may be pasted into a
+    /// config or network file, or behind `--set`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<String>,
     /// The config as given.
     pub config: serde_json::Value,
 }
@@ -256,6 +267,8 @@ impl Summary {
             columns: self.columns.clone(),
             own_units: self.own_units.clone().filter(|_| exact),
             privacy: self.privacy.iter().map(entry).collect(),
+            settings: self.settings.clone(),
+            went_on_without: self.went_on_without.clone(),
             config: config.map(|(key, value)| (key.to_string(), value)).collect(),
             ..Self::default()
         }

@@ -218,7 +218,12 @@ impl InstanceSpec<'_> {
         Ok((names, rows.collect()))
     }
 
-    fn load(&self, path: &Path, reading: &Reading, column: Option<&str>) -> Result<Loaded> {
+    pub(crate) fn load(
+        &self,
+        path: &Path,
+        reading: &Reading,
+        column: Option<&str>,
+    ) -> Result<Loaded> {
         let request = Request {
             schema: self.schema.ok_or_else(no_schema)?,
             targets: self.problem.loss.targets(),

@@ -27,6 +27,7 @@
 #[doc = include_str!("../README.md")]
 struct Readme;
 
+mod check;
 mod encoding;
 mod error;
 mod exit;
@@ -43,6 +44,7 @@ mod shape;
 mod source;
 mod starter;
 
+pub use check::{Findings, SiteCheck};
 pub use error::{Error, Result, shown};
 pub use exit::{Exit, explain_exits};
 pub use infer::{StudyDraft, draft_study, infer_schema};

@@ -18,6 +18,7 @@ dzoa: sparse models from private rows, without a coordinator
 
   dzoa init --from north.csv south.csv   draft a config from one file per site
   dzoa init my-study                     or begin with a small made-up study
+  dzoa check run.toml                    is everything ready?
   dzoa run run.toml                      fit, with all sites in one process
   dzoa predict --model model.json FILE   use the model
   dzoa --help                            all commands: sites, audits, budgets

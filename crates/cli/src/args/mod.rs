@@ -40,6 +40,13 @@ pub enum Command {
   dzoa run examples/hospitals/run.toml --set data.root=DIR
   dzoa run --set algorithm.lipschitz=3 --set run.trials=20 --json")]
     Run(RunArgs),
+    /// Is everything ready? Files, rows, plan, budget, output; nothing is released or written
+    #[command(after_help = "Examples:
+  dzoa check run.toml                                               all sites of a config
+  dzoa check --network network.toml --name north --data north.csv   one site
+
+Counts are of this machine's rows: they are for their holder.")]
+    Check(CheckArgs),
     /// Attack a mechanism: a lower bound on its epsilon, beside the claim
     #[command(after_help = "Examples:
   dzoa audit                                      the paper's nominal claim, one round
@@ -205,6 +212,41 @@ pub struct RunArgs {
     /// Print the plan (every chosen number, noise, charges, messages) and do nothing
     #[arg(long)]
     pub dry_run: bool,
+    /// Refuse to run unless the config's mechanism has a guarantee
+    #[arg(long, conflicts_with = "not_private")]
+    pub private: bool,
+    /// Run the same config without its mechanism, to see what privacy costs: nothing is protected
+    #[arg(long, conflicts_with = "ledger")]
+    pub not_private: bool,
+}
+
+/// Flags of `dzoa check`.
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// The config of `dzoa run`; without one, and without --network, the paper's example
+    #[arg(conflicts_with = "network")]
+    pub config: Option<PathBuf>,
+    /// The network file of `dzoa agent` and `dzoa launch` instead
+    #[arg(long, value_name = "FILE")]
+    pub network: Option<PathBuf>,
+    /// Which of its agents this is [default: all whose files it names]
+    #[arg(long, requires = "network")]
+    pub name: Option<String>,
+    /// The rows of that agent
+    #[arg(long, value_name = "FILE", requires = "name")]
+    pub data: Option<PathBuf>,
+    /// Where ca.pem, NAME.pem and NAME.key are
+    #[arg(long, value_name = "DIR", requires = "name")]
+    pub certs: Option<PathBuf>,
+    /// The ledger that would be charged: the agent's FILE, or the DIR of `dzoa run --ledger`
+    #[arg(long, value_name = "PATH")]
+    pub ledger: Option<PathBuf>,
+    /// Where it would write
+    #[arg(long, visible_alias = "state", value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Change one value of the config or network file
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<String>,
 }
 
 /// Flags of `dzoa certs`.

@@ -36,6 +36,7 @@ fn write(dir: &Path, files: Vec<(String, String)>) -> Result<()> {
             .map_err(|error| Error::run(format!("{}: {error}", path.display())))?;
         let _ = writeln!(text, "wrote {}", path.display());
     }
-    let _ = writeln!(text, "\nnext: dzoa run {}", dir.join("run.toml").display());
+    let config = dir.join("run.toml").display().to_string();
+    let _ = writeln!(text, "\nnext: dzoa check {config}, then dzoa run {config}");
     terminal::print_words(&text)
 }

@@ -3,7 +3,7 @@
 //! spec -> data -> plan -> run -> evaluate -> files.
 
 use crate::args::RunArgs;
-use crate::config::Config;
+use crate::config::{Config, DataSpec};
 use crate::files::{model, output_directory, write_files};
 use crate::interrupt;
 use crate::objectives::Objectives;
@@ -24,7 +24,7 @@ use std::path::Path;
 /// Simulates all agents and writes the files of the run.
 pub fn run(args: &RunArgs) -> Result<()> {
     // Spec.
-    let (config, data) = Config::load(args.common.config.as_deref(), &args.common.sets)?;
+    let (config, data) = as_private_as_asked(args)?;
     let out = output_directory(args.common.out.as_deref(), &config.name)?;
     let streams = config.streams()?;
     let pool = config.thread_pool()?;
@@ -85,6 +85,29 @@ pub fn run(args: &RunArgs) -> Result<()> {
         terminal::print_words(&describe(&summary, &out))?;
     }
     outcome(&trials, config.run.trials, &out)
+}
+
+/// The config, with its mechanism or without.
+fn as_private_as_asked(args: &RunArgs) -> Result<(Config, DataSpec)> {
+    let mut sets = args.common.sets.clone();
+    if args.not_private {
+        sets.push("privacy={ mechanism = \"none\" }".into());
+    }
+    let (mut config, data) = Config::load(args.common.config.as_deref(), &sets)?;
+    if args.not_private {
+        config.name += "-not-private";
+    }
+    if args.private && config.spec.mechanism.claimed().budget().is_none() {
+        let mechanism = shown(config.spec.mechanism.name());
+        return Err(Error::input(format!(
+            "--private: the config's mechanism {mechanism} has no guarantee"
+        ))
+        .hint(
+            "give it a budget: privacy.mechanism = \"joint\", privacy.total_epsilon = 2.0, \
+             privacy.delta = 1e-5",
+        ));
+    }
+    Ok((config, data))
 }
 
 /// The ledgers of `--ledger`, one per agent, opened before anything is computed.

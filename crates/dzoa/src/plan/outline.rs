@@ -60,6 +60,26 @@ pub struct Outline {
     pub agents: Vec<AgentOutline>,
 }
 
+impl Outline {
+    /// Every public number that was chosen or given, as `key=value`: it may be pasted into a
+    /// config, or behind `--set`.
+    pub fn settings(&self) -> Vec<String> {
+        let whole = |key: &str, value: Option<usize>| value.map(|v| format!("{key}={v}"));
+        let number = |key: &str, value: Option<f64>| value.map(|v| format!("{key}={v:?}"));
+        let name = format!("algorithm.name=\"{}\"", self.algorithm);
+        let chosen = [
+            Some(name),
+            number("algorithm.rho", self.rho),
+            Some(format!("algorithm.rounds={}", self.rounds)),
+            whole("algorithm.inner_steps", self.inner_steps),
+            whole("algorithm.directions", self.directions),
+            number("algorithm.smoothing", self.smoothing),
+            number("privacy.clip", self.clip),
+        ];
+        chosen.into_iter().flatten().collect()
+    }
+}
+
 /// One agent's numbers.
 #[derive(Clone, Debug, Serialize)]
 pub struct AgentOutline {

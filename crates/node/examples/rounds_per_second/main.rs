@@ -4,18 +4,23 @@
 //!
 //!     cargo build --release --workspace --bins --examples && target/release/examples/rounds_per_second
 //!
-//! `bare P` or `agents P` runs one side alone, for a profiler.
+//! `bare P` or `agents P` runs one side alone, for a profiler; `sums` joint sums beside `output`.
 
 mod exchange;
 mod peers;
 mod processes;
 
 use exchange::{Work, rate};
+use processes::Content;
 
 /// Coefficients, rounds, and how often both sides are run.
 const EXCHANGES: [(usize, u64, usize); 2] = [(10, 1000, 15), (10_000, 300, 15)];
 /// Processes, and their rounds.
 const PROCESSES: (usize, u64) = (50, 200);
+/// Processes, how many may collude, and the lengths of two runs.
+const SUMS: [(usize, usize, (u64, u64)); 2] = [(5, 2, (50, 550)), (50, 5, (10, 60))];
+/// How often each of them is run.
+const REPETITIONS: usize = 3;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -23,9 +28,11 @@ fn main() {
     match arguments.first().map(String::as_str) {
         Some("bare") => println!("{:.0} rounds/s", rate(300, features(), Work::Bare)),
         Some("agents") => println!("{:.0} rounds/s", rate(300, features(), Work::Agents)),
+        Some("sums") => sums(),
         _ => {
             let agents = exchanges();
             processes();
+            sums();
             others(agents);
         }
     }
@@ -64,7 +71,7 @@ fn processes() {
     let (agents, rounds) = PROCESSES;
     println!("\n| processes of `dzoa` | |");
     println!("| --- | ---: |");
-    match processes::measured(agents, rounds) {
+    match processes::measured(agents, rounds, Content::Exchange) {
         Err(why) => println!("| {agents} agents, {rounds} rounds | {why} |"),
         Ok(measured) => {
             println!(
@@ -79,6 +86,35 @@ fn processes() {
     match processes::idle() {
         Err(why) => println!("| an agent that waits for its neighbours | {why} |"),
         Ok(memory) => println!("| an agent that waits for its neighbours | {memory:.0} MB |"),
+    }
+}
+
+/// Sums a second beside the rounds a second of `output`, in alternation.
+fn sums() {
+    println!("\n| processes | what | rounds or sums a second | to `output` |");
+    println!("| ---: | --- | ---: | ---: |");
+    for (agents, colluders, rounds) in SUMS {
+        let contents = [
+            ("`output`, rounds".into(), Content::Output),
+            ("joint sums, `colluders = \"all\"`".into(), Content::Sums(None)),
+            (format!("joint sums, `colluders = {colluders}`"), Content::Sums(Some(colluders))),
+        ];
+        let mut rates = [Vec::new(), Vec::new(), Vec::new()];
+        for _ in 0..REPETITIONS {
+            for (rates, (what, content)) in rates.iter_mut().zip(&contents) {
+                match processes::rate(agents, rounds, *content) {
+                    Ok(rate) => rates.push(rate),
+                    Err(why) => println!("| {agents} | {what} | {why} | |"),
+                }
+            }
+        }
+        if rates.iter().any(Vec::is_empty) {
+            continue;
+        }
+        let medians = rates.map(median);
+        for ((what, _), rate) in contents.iter().zip(medians) {
+            println!("| {agents} | {what} | {rate:.1} | {:.2} |", rate / medians[0]);
+        }
     }
 }
 

@@ -31,31 +31,68 @@ pub fn program() -> Result<PathBuf, String> {
         .ok_or("there is no `dzoa` beside the examples: build with --bins".into())
 }
 
+/// What the processes run.
+#[derive(Clone, Copy)]
+pub enum Content {
+    /// One step a round, nothing protected.
+    Exchange,
+    /// The mechanism `output`, solved exactly.
+    Output,
+    /// Joint sums of gradients, against all others together or against some.
+    Sums(Option<usize>),
+}
+
+impl Content {
+    fn sections(self, rounds: u64) -> String {
+        let budget = "total_epsilon = 8.0\ndelta = 1e-5\n";
+        match self {
+            Self::Exchange => format!(
+                "[problem]\nloss = \"squared\"\nregularizer = \"none\"\n\
+                 [algorithm]\nrho = 1.0\nrounds = {rounds}\ninner_steps = 1\ndirections = 1\n\
+                 [privacy]\nmechanism = \"none\"\n"
+            ),
+            Self::Output => format!(
+                "[problem]\nloss = \"logistic\"\neta = 0.1\n\
+                 [algorithm]\nname = \"admm\"\nrho = 1.0\nrounds = {rounds}\n\
+                 [privacy]\nmechanism = \"output\"\n{budget}"
+            ),
+            Self::Sums(colluders) => {
+                let colluders = colluders.map_or("\"all\"".into(), |t| t.to_string());
+                format!(
+                    "[problem]\nloss = \"logistic\"\neta = 0.1\n\
+                     [algorithm]\nname = \"joint-gradient\"\nrounds = {rounds}\n\
+                     [privacy]\nmechanism = \"joint\"\ncolluders = {colluders}\n{budget}"
+                )
+            }
+        }
+    }
+}
+
 /// Agents in a ring with chords, four neighbours each.
-fn network(agents: usize, rounds: u64) -> String {
+fn network(agents: usize, rounds: u64, content: Content) -> String {
     let mut text = format!(
-        "name = \"many\"\n[problem]\nloss = \"squared\"\nregularizer = \"none\"\n\
-         [data]\nsynthetic = {{ agents = {agents}, samples = 20, features = 10 }}\n\
-         [algorithm]\nrho = 1.0\nrounds = {rounds}\ninner_steps = 1\ndirections = 1\n\
-         [privacy]\nmechanism = \"none\"\n[run]\nseed = 1\n[network]\nagents = [\n"
+        "name = \"many\"\n{}[data]\n\
+         synthetic = {{ agents = {agents}, samples = 20, features = 10 }}\n\
+         [run]\nseed = 1\n[network]\nagents = [\n",
+        content.sections(rounds)
     );
     for k in 0..agents {
         let _ = writeln!(text, "  {{ name = \"a{k}\", address = \"127.0.0.1:0\" }},");
     }
     text.push_str("]\nedges = [\n");
     for k in 0..agents {
-        let (next, far) = ((k + 1) % agents, (k + 7) % agents);
+        let (next, far) = ((k + 1) % agents, (k + if agents > 14 { 7 } else { 2 }) % agents);
         let _ = writeln!(text, "  [\"a{k}\", \"a{next}\"], [\"a{k}\", \"a{far}\"],");
     }
     text + "]\n"
 }
 
 /// Runs agents as processes of their own, from certificates to report.
-pub fn measured(agents: usize, rounds: u64) -> Result<Measured, String> {
+pub fn measured(agents: usize, rounds: u64, content: Content) -> Result<Measured, String> {
     let program = program()?;
     let dir = tempfile::tempdir().map_err(|error| error.to_string())?;
     let file = dir.path().join("network.toml");
-    std::fs::write(&file, network(agents, rounds)).map_err(|error| error.to_string())?;
+    std::fs::write(&file, network(agents, rounds, content)).map_err(|error| error.to_string())?;
     let said = dir.path().join("said");
     let begun = Instant::now();
     let mut launch = Command::new(program)
@@ -95,6 +132,13 @@ pub fn measured(agents: usize, rounds: u64) -> Result<Measured, String> {
     Ok(Measured { seconds, running: running.unwrap_or(f64::NAN), largest, together })
 }
 
+/// Rounds a second, from two runs of different lengths: what comes before and after them drops out.
+pub fn rate(agents: usize, rounds: (u64, u64), content: Content) -> Result<f64, String> {
+    let few = measured(agents, rounds.0, content)?.running;
+    let many = measured(agents, rounds.1, content)?.running;
+    Ok((rounds.1 - rounds.0) as f64 / (many - few))
+}
+
 /// Resident memory of an agent that waits for its neighbours, in MB.
 pub fn idle() -> Result<f64, String> {
     let program = program()?;
@@ -102,7 +146,7 @@ pub fn idle() -> Result<f64, String> {
     let file = dir.path().join("network.toml");
     let port = dzoa_node::transport::free_port("127.0.0.1");
     let port = port.and_then(|socket| socket.local_addr()).map_err(|error| error.to_string())?;
-    let text = network(15, 10).replacen("127.0.0.1:0", &port.to_string(), 1);
+    let text = network(15, 10, Content::Exchange).replacen("127.0.0.1:0", &port.to_string(), 1);
     // Nobody is at the discard port.
     std::fs::write(&file, text.replace("127.0.0.1:0", "127.0.0.1:9"))
         .map_err(|error| error.to_string())?;

@@ -139,40 +139,56 @@ fn sparse_mask_graphs_cancel_too() {
 }
 
 /// The probability that a chi-square of 255 degrees exceeds this is 1e-11 (Wilson and Hilferty:
-/// `255 (1 - 2/(9 255) + 6.706 sqrt(2/(9 255)))^3`): 240 tests alarm in 3e-9 of all seeds.
+/// `255 (1 - 2/(9 255) + 6.706 sqrt(2/(9 255)))^3`): 112 tests alarm in 2e-9 of all seeds.
 const CHI_SQUARE: f64 = 430.0;
 
 #[test]
 fn the_words_of_every_proper_subset_are_uniform() {
-    // 2^20 words a subset: the 2^24 take minutes. Every subset of four agents, the sum of
-    // its words, each of their bytes; behind the masks lie zeros, which are not uniform at all.
-    const WORDS: usize = 1 << 20;
-    let mut network = Network::new(4);
-    let context = network.context(Colluders::AtMost(1), WORDS);
-    let sent: Vec<Words> = (0..4)
-        .map(|k| {
-            let share = bare(&context, k, vec![0; WORDS]);
-            share.mask(&mut network.masks[k]).unwrap().words().clone()
-        })
-        .collect();
-    for subset in 1u32..15 {
-        let chosen: Vec<&Words> =
-            (0..4).filter(|k| subset >> k & 1 == 1).map(|k| &sent[k]).collect();
-        let mut counts = [[0u32; 256]; 8];
-        for i in 0..WORDS {
-            let sum = chosen.iter().fold(0u64, |sum, words| sum.wrapping_add(words[i]));
-            let bytes = sum.to_le_bytes();
-            counts.iter_mut().zip(bytes).for_each(|(counts, byte)| counts[byte as usize] += 1);
+    // 2^24 words a subset, from many sums. Every subset of four agents, the sum of its words, each
+    // of their bytes; behind the masks lie zeros, which are not uniform at all.
+    const SUMS: u64 = 1 << 8;
+    const WORDS: usize = 1 << 16;
+    type Counts = Vec<[[u32; 256]; 8]>;
+    let counted = |rounds: std::ops::Range<u64>| {
+        let mut network = Network::new(4);
+        let (transcript, members) = (network.transcript(), network.members());
+        let query = network.context(Colluders::AtMost(1), WORDS).query().clone();
+        let mut counts: Counts = vec![[[0; 256]; 8]; 15];
+        for round in rounds {
+            let turn =
+                Turn { round, attempt: 0, members: &members, purpose: "gradient", point: &[0.5] };
+            let context = transcript.context(&turn, query.clone()).unwrap();
+            let sent: Vec<Words> = (0..4)
+                .map(|k| {
+                    let share = bare(&context, k, vec![0; WORDS]);
+                    share.mask(&mut network.masks[k]).unwrap().words().clone()
+                })
+                .collect();
+            for (subset, counts) in (1u32..15).zip(&mut counts[1..]) {
+                let chosen = (0..4).filter(|k| subset >> k & 1 == 1).map(|k| &sent[k]);
+                let chosen: Vec<&[u64]> = chosen.map(|words| &words[..]).collect();
+                for i in 0..WORDS {
+                    let sum = chosen.iter().fold(0u64, |sum, words| sum.wrapping_add(words[i]));
+                    let bytes = sum.to_le_bytes();
+                    counts.iter_mut().zip(bytes).for_each(|(counts, b)| counts[b as usize] += 1);
+                }
+            }
+            let all = Sum::of(&context, &sent).unwrap();
+            assert!(all.steps().iter().all(|steps| *steps == 0), "and all of them cancel");
         }
-        let expected = WORDS as f64 / 256.0;
-        for counts in counts {
-            let chi: f64 =
-                counts.iter().map(|n| (f64::from(*n) - expected).powi(2) / expected).sum();
-            assert!(chi < CHI_SQUARE, "{subset:b}: {chi}");
-        }
+        counts
+    };
+    let halves: Vec<Counts> = std::thread::scope(|scope| {
+        let begun = [1..SUMS / 2 + 1, SUMS / 2 + 1..SUMS + 1].map(|r| scope.spawn(|| counted(r)));
+        begun.into_iter().map(|half| half.join().unwrap()).collect()
+    });
+    let expected = (SUMS as usize * WORDS) as f64 / 256.0;
+    for (subset, byte) in (1..15).flat_map(|subset| (0..8).map(move |byte| (subset, byte))) {
+        let count = |value: usize| halves.iter().map(|half| half[subset][byte][value]).sum::<u32>();
+        let off = |value: usize| (f64::from(count(value)) - expected).powi(2) / expected;
+        let chi: f64 = (0..256).map(off).sum();
+        assert!(chi < CHI_SQUARE, "{subset:b}, byte {byte}: {chi}");
     }
-    let all = Sum::of(&context, &sent).unwrap();
-    assert!(all.steps().iter().all(|steps| *steps == 0), "and all of them cancel");
 }
 
 /// The sum if one agent has another context than the others.

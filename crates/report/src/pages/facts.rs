@@ -48,6 +48,10 @@ pub fn facts(summary: &Summary) -> Vec<(&'static str, String)> {
     if let Some(objective) = summary.objective {
         facts.push(("objective", format!("{objective:.9}")));
     }
+    if let Some(best) = &summary.best {
+        let value = readable(best.objective);
+        facts.push(("best objective seen", format!("{value} (in round {})", best.round)));
+    }
     if let Some(optimum) = summary.optimum {
         let known =
             |label: &str, value: f64| format!("{label} {:.0e}", value.max(f64::EPSILON * 1e-4));

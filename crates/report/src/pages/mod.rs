@@ -73,7 +73,7 @@ pub fn run_html(summary: &Summary, trace: &Trace, rows: &[ComparisonRow]) -> Res
                 (comparison::table(rows))
             }
         }
-        (config_section(&summary.config))
+        (config_section(&summary.config, &summary.settings))
     };
     let charts = convergence.into_iter().chain(spent).chain(pace).collect();
     Page { title: &summary.name, body, charts }.render()
@@ -98,7 +98,7 @@ pub fn shared_html(summary: &Summary, trace: &Trace) -> Result<String> {
             }
             (coefficients_section(summary))
         }
-        (config_section(&summary.config))
+        (config_section(&summary.config, &summary.settings))
     };
     Page { title: &summary.name, body, charts: spent.into_iter().collect() }.render()
 }
@@ -153,7 +153,7 @@ pub fn comparison_html(comparison: &Comparison) -> Result<String> {
             (comparison::table(rows))
             @for note in notes { p { (note) } }
         }
-        (config_section(config))
+        (config_section(config, &[]))
     };
     Page { title, body, charts: pareto.into_iter().collect() }.render()
 }
@@ -188,10 +188,15 @@ fn without_script(summary: &Summary) -> Markup {
     }
 }
 
-fn config_section(config: &serde_json::Value) -> Markup {
+fn config_section(config: &serde_json::Value, settings: &[String]) -> Markup {
     html! {
         section aria-labelledby="config" {
             h2 id="config" { "Config" }
+            @if !settings.is_empty() {
+                p { "As planned, to be pasted into a config or network file:" }
+                pre.config tabindex="0" { (settings.join("\n")) }
+                p { "As given:" }
+            }
             pre.config tabindex="0" { (format!("{config:#}")) }
         }
     }

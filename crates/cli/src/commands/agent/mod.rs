@@ -29,6 +29,7 @@ use dzoa_table::{DataSource, Error, Exit, Instances, Result, SiteFile, weighed_b
 use rand::TryRng;
 use results::{Results, Spent};
 use state::{State, StateOwner, begin};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -129,22 +130,10 @@ impl Prepared {
         let k = network.position(&args.name)?;
         let certs = CertFiles::of(&args.certs, &args.name);
         let expiry = certs.check(&args.name).map_err(of_certs)?;
-        let config = &network.config;
-        let fresh = config.streams()?.trial(0);
-        let instances = instances(args, &network)?;
-        let rows: Vec<_> = config.network.agents.iter().map(|agent| agent.rows).collect();
-        let problem = weighed_by_rows(instances.problem(&fresh), k, &rows, instances.is_fixed())?;
-        let (data, graph) = (Data::Rows(problem.clone()), &instances.graph);
-        let plan = match config.spec.algorithm.floods() {
-            false => Plan::of_one(&config.spec, &data, graph, k),
-            true => {
-                // As far as it can be known before all have met.
-                let known = rows.iter().zip(&problem.agents);
-                let samples: Vec<_> = known.map(|(n, own)| n.unwrap_or(own.count())).collect();
-                Plan::of_one_among(&config.spec, &data, graph, k, &samples)
-            }
-        };
-        let plan = Arc::new(plan.map_err(refused)?);
+        let fresh = network.config.streams()?.trial(0);
+        let instances = instances(args.data.as_deref(), &args.name, &network)?;
+        let (problem, plan) = planned(&network, k, &instances, &fresh)?;
+        let plan = Arc::new(plan);
         Ok(Self { network, k, certs, expiry, fresh, instances, problem, plan })
     }
 
@@ -249,11 +238,33 @@ fn open_link(
     Ok(None)
 }
 
+/// What agent k minimises, and its plan as far as that can be known before all have met.
+pub fn planned(
+    network: &NetworkFile,
+    k: usize,
+    instances: &Instances,
+    fresh: &Streams,
+) -> Result<(Problem, Plan)> {
+    let config = &network.config;
+    let rows: Vec<_> = config.network.agents.iter().map(|agent| agent.rows).collect();
+    let problem = weighed_by_rows(instances.problem(fresh), k, &rows, instances.is_fixed())?;
+    let (data, graph) = (Data::Rows(problem.clone()), &instances.graph);
+    let plan = match config.spec.algorithm.floods() {
+        false => Plan::of_one(&config.spec, &data, graph, k),
+        true => {
+            let known = rows.iter().zip(&problem.agents);
+            let samples: Vec<_> = known.map(|(n, own)| n.unwrap_or(own.count())).collect();
+            Plan::of_one_among(&config.spec, &data, graph, k, &samples)
+        }
+    };
+    Ok((problem, plan.map_err(refused)?))
+}
+
 /// The rows of this agent.
-fn instances(args: &AgentArgs, network: &NetworkFile) -> Result<Instances> {
+pub fn instances(data: Option<&Path>, name: &str, network: &NetworkFile) -> Result<Instances> {
     let NetworkFile { config, rows, .. } = network;
     let streams = config.streams()?;
-    match (&args.data, &rows.data) {
+    match (data, &rows.data) {
         (Some(file), DataSource::Synthetic(_)) => Err(Error::input(format!(
             "--data {}: the network file says data.synthetic, so there is no file to read",
             file.display()
@@ -261,7 +272,7 @@ fn instances(args: &AgentArgs, network: &NetworkFile) -> Result<Instances> {
         .hint("remove [data] from the network file, or --data")),
         (None, DataSource::Synthetic(_)) => Instances::prepare(&config.instances(rows), &streams),
         (Some(file), source) => {
-            let site = source.site(&args.name, SiteFile::given(file)?);
+            let site = source.site(name, SiteFile::given(file)?);
             Instances::of_one(&config.instances(rows), &site, &streams)
         }
         (None, _) => Err(Error::input("--data is missing: this agent has no rows")

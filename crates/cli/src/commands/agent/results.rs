@@ -136,6 +136,7 @@ impl Results<'_> {
             reached: self.reached.to_vec(),
             went_on_without: node.went_on_without(),
             privacy: vec![privacy_entry(config, Some(rows), &about)],
+            settings: plan.outline().settings(),
             config: config.given.clone(),
             // What needs everybody's rows stays empty.
             ..Summary::default()

@@ -21,7 +21,7 @@ use crate::problem::PublicProblem;
 use crate::problem::loss::Targets;
 use crate::problem::regularizer::Penalty;
 use crate::registry::Options;
-use dzoa_privacy::joint::{Members, NoGrid, Region, Shares, Silo};
+use dzoa_privacy::joint::{JointQuery, Members, NoGrid, Region, Shares, Silo};
 use dzoa_privacy::{Accountant, Budget, Colluders, Digest, Event, ExactGaussian, gaussian};
 
 /// Bits of mu that are not used: machines whose exponentials differ in the last place still choose
@@ -46,6 +46,8 @@ pub struct JointPlan {
     shares: Option<Shares>,
     budget: Option<JointBudget>,
     planned: Vec<Hidden>,
+    /// The planned sums with their noise: worked out once, for all agents.
+    queries: Vec<JointQuery>,
     sums: u64,
 }
 
@@ -84,6 +86,7 @@ impl JointPlan {
             shares: None,
             budget: None,
             planned: Vec::new(),
+            queries: Vec::new(),
             sums: 0,
         };
         match spec.mechanism.sums() {
@@ -99,6 +102,7 @@ impl JointPlan {
         let method = plan.method()?;
         plan.sums = method.rounds();
         plan.planned = method.planned().map_err(NoRound::from)?;
+        plan.queries = plan.worked_out()?;
         Ok(plan)
     }
 
@@ -150,6 +154,7 @@ impl JointPlan {
             let slopes = slopes.clone().aiming_at(moved_share(&self.sizes), weight, unit);
             self.budget = Some(JointBudget { mu, unit, slopes, rows_per_person });
             self.planned = self.method()?.planned().map_err(NoRound::from)?;
+            self.queries = self.worked_out()?;
             if self.keeps(total.budget)? {
                 return Ok(());
             }
@@ -165,7 +170,7 @@ impl JointPlan {
     fn keeps(&self, budget: Budget) -> Result<bool, Refused> {
         for position in 0..self.members.len() {
             let mut account = ExactGaussian::default();
-            let events = self.events_at(position)?;
+            let events = self.events_at(position);
             let composed = events.iter().try_for_each(|event| account.compose(event));
             // What is no number keeps nothing.
             let kept = composed.is_ok() && account.epsilon(budget.delta) <= budget.epsilon;
@@ -180,20 +185,25 @@ impl JointPlan {
         Ok(true)
     }
 
-    fn events_at(&self, position: usize) -> Result<Vec<Event>, Refused> {
-        let Some(shares) = &self.shares else { return Ok(vec![Event::Unprotected]) };
-        let event = |hidden: &Hidden| {
-            let query = shares.query(hidden.region.clone(), hidden.mu);
-            query.map(|query| query.event(position))
-        };
-        let events: Result<Vec<Event>, NoGrid> = self.planned.iter().map(event).collect();
-        Ok(events.map_err(NoRound::from)?)
+    /// Noise of the planned sums. It takes a look at every silo, for each of them.
+    fn worked_out(&self) -> Result<Vec<JointQuery>, Refused> {
+        let Some(shares) = &self.shares else { return Ok(Vec::new()) };
+        let query = |hidden: &Hidden| shares.query(hidden.region.clone(), hidden.mu);
+        let queries: Result<Vec<JointQuery>, NoGrid> = self.planned.iter().map(query).collect();
+        Ok(queries.map_err(NoRound::from)?)
+    }
+
+    fn events_at(&self, position: usize) -> Vec<Event> {
+        match self.shares {
+            None => vec![Event::Unprotected],
+            Some(_) => self.queries.iter().map(|query| query.event(position)).collect(),
+        }
     }
 
     /// What agent k is charged.
     pub(super) fn charges(&self, name: &str) -> Result<Charges, Refused> {
         let position = self.members.position(name).unwrap_or(0);
-        let events = self.events_at(position)?;
+        let events = self.events_at(position);
         let first = events.first().copied().unwrap_or(Event::Unprotected);
         Ok(Charges { events: events.into(), ..Charges::of_every_round(first, first.sensitivity()) })
     }
@@ -319,7 +329,10 @@ fn silos(
     members: &Members,
     samples: &[usize],
 ) -> Vec<Silo> {
-    let agent = |name: &String| graph.names().iter().position(|known| known == name).unwrap_or(0);
+    let mut agents = vec![0; members.len()];
+    for (k, name) in graph.names().iter().enumerate() {
+        members.position(name).into_iter().for_each(|at| agents[at] = k);
+    }
     let silo = |k: usize| Silo {
         rows: samples[k] as u64,
         weight: match problem {
@@ -327,7 +340,7 @@ fn silos(
             None => 1.0 / samples[k].max(1) as f64,
         },
     };
-    members.names().iter().map(|name| silo(agent(name))).collect()
+    agents.into_iter().map(silo).collect()
 }
 
 /// P and a bound on the curvature of the whole data term.

@@ -1,14 +1,14 @@
 //! From a plan to agents that take joint sums.
 
 use super::{JointPlan, JointStudy};
-use crate::joint::{Adversary, Answers, Contributor, ContributorSetup, Session};
+use crate::joint::{Adversary, Answers, Contributor, ContributorSetup, Secrets, Session};
 use crate::network::Graph;
 use crate::plan::Refused;
 use crate::plan::data::Data;
 use crate::run::JointSimulation;
 use crate::streams::Streams;
-use dzoa_privacy::Ledger;
 use dzoa_privacy::joint::Roster;
+use dzoa_privacy::{Ledger, RunId};
 use std::sync::Arc;
 
 impl JointPlan {
@@ -22,8 +22,12 @@ impl JointPlan {
         let graph = study.graph;
         ledgers.resize_with(graph.len(), Ledger::default);
         let agents = ledgers.into_iter().enumerate();
-        let setups: Vec<ContributorSetup> =
-            agents.map(|(k, ledger)| self.setup(study, k, ledger, streams)).collect();
+        let (network, run) = (study.network(), streams.run_id());
+        let setup = |(k, ledger): (usize, Ledger)| {
+            let secrets = study.secrets_in(network, k, streams);
+            ContributorSetup { ledger, run, ..self.equipped(study, k, secrets) }
+        };
+        let setups: Vec<ContributorSetup> = agents.map(setup).collect();
         let roster = match self.masked() {
             true => {
                 let keys = setups.iter().map(|setup| (setup.name.clone(), setup.secrets.public()));
@@ -80,13 +84,18 @@ impl JointPlan {
         ledger: Ledger,
         streams: &Streams,
     ) -> ContributorSetup {
+        let equipped = self.equipped(study, k, study.secrets(k, streams));
+        ContributorSetup { ledger, run: streams.run_id(), ..equipped }
+    }
+
+    /// An agent with its rows and secrets, and without a ledger.
+    fn equipped(&self, study: &JointStudy<'_>, k: usize, secrets: Secrets) -> ContributorSetup {
         let name = study.graph.names()[k].clone();
         let rows: Arc<dyn Answers> = match study.data {
             Data::Rows(problem) => Arc::new(problem.risk(k)),
             Data::Boxes(boxes) => boxes.boxes[k].clone(),
         };
-        let secrets = study.secrets(k, streams);
-        let weight = self.weight(&name);
-        ContributorSetup { name, rows, weight, ledger, run: streams.run_id(), secrets }
+        let (weight, ledger, run) = (self.weight(&name), Ledger::default(), RunId::default());
+        ContributorSetup { name, rows, weight, ledger, run, secrets }
     }
 }

@@ -24,6 +24,11 @@ impl JointStudy<'_> {
     /// What agent k keeps secret, from the root of its streams. Its public key goes to the others
     /// before their numbers of rows are known, so nothing here depends on those.
     pub fn secrets(&self, k: usize, streams: &Streams) -> Secrets {
+        self.secrets_in(self.network(), k, streams)
+    }
+
+    /// The same, for whoever asks for many and knows the network's digest.
+    pub(super) fn secrets_in(&self, network: Digest, k: usize, streams: &Streams) -> Secrets {
         let name = &self.graph.names()[k];
         let root = streams.key();
         let rows = match self.data {
@@ -32,11 +37,11 @@ impl JointStudy<'_> {
             Data::Boxes(_) => Digest::default(),
         };
         let origin = Origin { root: &root, agent: name, rows };
-        Secrets::new(&origin, self.network(), streams.noise_key(name))
+        Secrets::new(&origin, network, streams.noise_key(name))
     }
 
     /// A digest of what is known of the network before its agents meet.
-    fn network(&self) -> Digest {
+    pub(super) fn network(&self) -> Digest {
         let mut hasher = blake3::Hasher::new_derive_key("dzoa 2026 joint network");
         let mut field = |bytes: &[u8]| {
             hasher.update(&(bytes.len() as u64).to_le_bytes()).update(bytes);
