@@ -22,8 +22,8 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   bench     measure docs/performance.md anew: speed beside its floor, numpy and (with Python 3.13)
             decent-bench and nevergrad, in about fifteen minutes
   comparison [--quick | WORDS]
-            measure the tables of docs/comparison.md anew, in about an hour; only those with WORDS in
-            their heading; or with --quick few trials, without the large data sets
+            measure the tables of docs/comparison.md anew, in about an hour; only those with WORDS
+            in their heading; or with --quick few trials, without the large data sets
   black-box estimators
             measure the tables of docs/black-box.md (beside nevergrad), or docs/estimators.md
             (beside diffprivlib) anew, in some minutes
