@@ -3,8 +3,8 @@
 use crate::interrupt;
 use crate::trial::Trial;
 use dzoa::prelude::Status;
-use dzoa::problem::Failure;
-use dzoa_table::{Error, Exit, Result};
+use dzoa_report::ended_badly;
+use dzoa_table::{Error, Result};
 use std::path::Path;
 
 /// Of many trials those that came to their end; a single one as far as it came.
@@ -51,39 +51,6 @@ pub fn outcome(trials: &[Trial], asked: usize, out: &Path) -> Result<()> {
             "stopped by Ctrl-C ({status}){which}; what is done is in {}",
             out.display()
         ))),
-        status => {
-            Err(Error::ending(exit(status), format!("{status}{which}")).hint(way_out(status)))
-        }
-    }
-}
-
-/// How the program ends where a run did not finish.
-pub fn exit(status: &Status) -> Exit {
-    match status {
-        Status::BudgetExhausted { .. } => Exit::Budget,
-        _ => Exit::Failed,
-    }
-}
-
-/// What to do about a run that failed.
-fn way_out(status: &Status) -> &'static str {
-    match status {
-        Status::Finished | Status::Stopped { .. } => "start it again",
-        Status::NonFinite { .. } | Status::Diverged { .. } => {
-            "the steps are too long: raise algorithm.lipschitz (L), \
-             or lower algorithm.step where it is given"
-        }
-        Status::ObjectiveFailed { failure: Failure::OutOfEvaluations { .. }, .. } => {
-            "raise the budget of evaluations, or take fewer rounds, inner steps or directions"
-        }
-        Status::ObjectiveFailed { .. } => {
-            "the objective must give a finite value at every point it is asked for"
-        }
-        Status::BudgetExhausted { .. } => {
-            "what was released stays released; \
-             a larger budget needs a new decision of the data's owner"
-        }
-        Status::NoSum { .. } => "every agent must have the same network file, program and roster",
-        Status::NotCertified { .. } => "raise algorithm.options.tolerance, or algorithm.rho",
+        status => Err(ended_badly(status, &which)),
     }
 }

@@ -10,7 +10,6 @@ use crate::args::AgentArgs;
 use crate::config::{Config, Mode};
 use crate::interrupt;
 use crate::network_file::NetworkFile;
-use crate::outcome;
 use crate::terminal;
 use dzoa::joint::JointAgent;
 use dzoa::plan::{Data, PastRoot, Plan};
@@ -24,7 +23,7 @@ use dzoa_node::node::{End, Node, NodeError, NodeSettings, PersistEntry, Running}
 use dzoa_node::transport::{LinkSettings, Place, RecordedLink, ZenohLink};
 use dzoa_node::wire;
 use dzoa_report::ledger_file::LedgerFile;
-use dzoa_report::{let_group_read, refused, where_the_model_is};
+use dzoa_report::{exit_of, let_group_read, refused, where_the_model_is};
 use dzoa_table::{DataSource, Error, Exit, Instances, Result, SiteFile, weighed_by_rows};
 use rand::TryRng;
 use results::{Results, Spent};
@@ -352,7 +351,7 @@ fn trouble(error: NodeError) -> Error {
 /// Whether the agent's part counts as done.
 fn verdict(end: &End) -> Result<()> {
     let exit = match end {
-        End::Agent(status) => outcome::exit(status),
+        End::Agent(status) => exit_of(status),
         // Where the same command can go on.
         End::NeighbourLost { .. } | End::NeighbourLeft { .. } => Exit::Neighbour,
         _ => Exit::Failed,
