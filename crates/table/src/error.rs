@@ -54,7 +54,7 @@ impl Error {
 
     /// The same as an error of the input.
     pub fn as_input(self) -> Self {
-        Self { status: 2, ..self }
+        Self { exit: Exit::Input, ..self }
     }
 
     /// The exit status.
