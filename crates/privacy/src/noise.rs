@@ -59,9 +59,11 @@ pub fn laplace_rounding(scale: f64, coordinates: usize) -> f64 {
 }
 
 /// What rounding to the grid adds to the L2 sensitivity of a vector: each of the two rounded
-/// vectors is off by at most half a step a coordinate; doubled for the rounding of the division.
+/// vectors is off by at most half a step a coordinate. Near [`LARGEST`] the division by the step is
+/// off by half a step more, and what a baseline adds to a gradient before (a public point, a ridge)
+/// by half a step each time: at most three steps for each vector, whatever it is.
 pub fn rounding(sigma: f64, coordinates: usize) -> f64 {
-    2.0 * step(sigma) * (coordinates as f64).sqrt()
+    6.0 * step(sigma) * (coordinates as f64).sqrt()
 }
 
 /// The value, rounded to the grid, plus discrete Gaussian noise of parameter `sigma`.

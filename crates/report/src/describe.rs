@@ -65,7 +65,7 @@ pub fn describe(summary: &Summary, out: &Path) -> String {
     }
     let _ = writeln!(
         text,
-        "\n  files in {}\n  {NOT_TO_BE_SHARED}: report.html, summary.json, trace.csv\n  for \
+        "\n  files in {}:\n  {NOT_TO_BE_SHARED}: report.html, summary.json, trace.csv\n  for \
          others: report.shared.html, model.json",
         out.display()
     );

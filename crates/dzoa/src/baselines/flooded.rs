@@ -115,7 +115,7 @@ impl SharedRounds for FloodedBaseline {
             return Ok(None);
         }
         // Where everybody stands is in it: whoever computed something else is found out before
-        // anything is charged for it.
+        // anything of the round is taken in.
         let mut hasher = blake3::Hasher::new_derive_key("dzoa 2026 flooded round");
         hasher.update(&self.chain.0).update(&self.round().to_le_bytes());
         hasher.update(&pack(&self.own_estimate()));

@@ -259,6 +259,14 @@ impl Session {
         &self.opened.members
     }
 
+    /// Members that the guarantee expects to collude; none where it names no number.
+    pub fn colluders(&self) -> usize {
+        match self.opened.shares.as_ref().map(Shares::colluders) {
+            Some(Colluders::AtMost(count)) => count,
+            Some(Colluders::All) | None => 0,
+        }
+    }
+
     /// Sums that were taken in.
     pub fn done(&self) -> u64 {
         self.method.done()

@@ -7,7 +7,8 @@
 //! masks. Whoever has taken the attempt in never says so: then there is no agreement, and no second
 //! value of one sum.
 //!
-//! More than half must be left: two halves of a network would otherwise go on with two models.
+//! More than half must be left: two halves of a network would otherwise go on with two models. And
+//! where t may collude, more than half of all and t: those could be in both halves.
 
 use super::agent::{JointAgent, Notice, Saying};
 use crate::status::Status;
@@ -47,7 +48,8 @@ impl JointAgent {
 
     /// Whether so many of those that take part are enough.
     pub fn is_enough(&self, left: usize) -> bool {
-        2 * left > self.gone.iter().filter(|gone| gone.is_none()).count()
+        let colluders = self.joined.as_ref().map_or(0, |joined| joined.colluders());
+        2 * left > self.gone.iter().filter(|gone| gone.is_none()).count() + colluders
     }
 
     /// Gives this attempt up, to begin it anew without the members at these positions. What is

@@ -50,6 +50,11 @@ pub trait SharedRounds: Send {
     /// Goes on with one part of every member, in the order of the members.
     fn absorb(&mut self, parts: &[SumPart]) -> Result<(), Status>;
 
+    /// Agents that the guarantee expects to collude; none where it names no number.
+    fn colluders(&self) -> usize {
+        0
+    }
+
     /// Gives up the open round, to begin it anew with these members only.
     fn without(&mut self, members: &Members) -> Result<(), Status> {
         let reason = format!("it needs everybody, and only {} are left", members.len());
@@ -84,6 +89,10 @@ impl Joined {
 }
 
 impl SharedRounds for Joined {
+    fn colluders(&self) -> usize {
+        self.session.colluders()
+    }
+
     fn rounds(&self) -> u64 {
         self.session.rounds()
     }

@@ -12,7 +12,7 @@ impl Plan {
     /// Numbers in the longest thing that an agent says to all others, where it says such things.
     pub fn numbers_said_to_all(&self) -> Result<Option<usize>, Refused> {
         match self.joint() {
-            Some(joint) => joint.coordinates().map(Some),
+            Some(joint) => Ok(Some(joint.coordinates())),
             None => Ok(self.spec().algorithm.floods().then(|| self.data().dim())),
         }
     }

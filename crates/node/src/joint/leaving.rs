@@ -169,8 +169,9 @@ impl JointNode {
         for (peer, bye) in self.circle.peers.iter().zip(&self.losses.byes) {
             let silent = *bye || now.saturating_sub(peer.heard) > patience;
             if let Some(at) = members.position(&peer.name) {
-                // Whoever speaks to this agent is there, whatever others say.
-                gone[at] = silent || (gone[at] && !peer.met);
+                // Of its own neighbours it knows best: hearsay must not take away one that has
+                // not greeted this process yet, and may know that it was set back.
+                gone[at] = silent;
             }
         }
         gone[self.agent.position()] = false;

@@ -10,17 +10,17 @@
 //! ```
 //!
 //! **Theorem.** Let at most `t` of K agents be corrupted, actively; let agent `k` be honest, and
-//! let its rows differ in one. With uniform words in place of masks (`masks.rs` says what replaces
-//! them), everything that is seen is `mu_k`-Gaussian-DP with
+//! let its rows differ in those of one person, at most g. With uniform words in place of masks
+//! (`masks.rs` says what replaces them), everything that is seen is `mu_k`-Gaussian-DP with
 //!
 //! ```text
-//! mu_k^2 = sum over charged sums of (Delta_k + 2 step sqrt(n))^2/V_k (1 + step^2/11 V_k),
+//! mu_k^2 = sum over charged sums of (Delta_k + 2 g step sqrt(n))^2/V_k (1 + step^2/11 V_k),
 //! V_k = share^2 (draws of k and of the h - 1 others that draw least),   h = K - t.
 //! ```
 //!
 //! *Proof.* Given the past, the point, the region and the noise are public. (1) By `masks.rs` only
 //! the sum over the honest agents is seen, or nothing. (2) The others' parts and all noise do not
-//! depend on the rows of `k`, and its own part moves by at most `Delta_k + 2 step sqrt(n)` on the
+//! depend on the rows of `k`, and its own part moves by at most `Delta_k + 2 g step sqrt(n)` on the
 //! grid (`query.rs`). (3) The sum carries the draws of at least `h` agents, `k` among them; more
 //! are post-processing. Together they are discrete Gaussian noise of variance `V_k` (`shares.rs`),
 //! which is Gaussian-DP with the factor of its grid ([`crate::gaussian`]). (4) Colluders choose the

@@ -14,7 +14,8 @@
 //!
 //! **Sensitivity.** A row's vector is weighted and cut towards zero to the grid. Two cut numbers
 //! are less than a step farther apart than the numbers themselves, and the division by the step is
-//! exact to half a step each below `2^52`: together `2 step sqrt(n)` for n coordinates.
+//! exact to half a step each below `2^52`: together `2 step sqrt(n)` for n coordinates, for each of
+//! the g rows of a person.
 
 use super::{Region, Shares};
 use crate::{Condition, Digest, Event, gaussian, round_up};
@@ -112,11 +113,11 @@ impl Shares {
         Err(overflow)
     }
 
-    /// One draw: agent `k` needs `(Delta_k + 2 step sqrt(n))/(share sqrt(honest)) <= mu`, where the
-    /// step is a fixed part of the share; and what the grid adds to `mu^2`.
+    /// One draw: agent `k` needs `(Delta_k + 2 g step sqrt(n))/(share sqrt(honest)) <= mu`, and
+    /// what the grid adds to `mu^2`. The step is a fixed part of the share.
     fn share(&self, region: &Region, mu: f64, log2_share: u32) -> Option<f64> {
         let grid = step(1.0, log2_share);
-        let rounding = 2.0 * grid * (region.coordinates() as f64).sqrt();
+        let rounding = region.rounding(grid);
         let tight = mu / gaussian::grid(grid);
         let needs = |k: usize| {
             let sensitivity = self.silo(k).weight * region.diameter();
@@ -165,7 +166,7 @@ impl JointQuery {
     /// What the sum costs an agent, outside any transcript: for plans. What is charged is
     /// [`Context::event`](super::Context::event).
     pub fn event(&self, agent: usize) -> Event {
-        let rounding = 2.0 * self.step() * (self.coordinates() as f64).sqrt();
+        let rounding = self.region.rounding(self.step());
         let sensitivity = self.shares.silo(agent).weight * self.region.diameter();
         let agents = self.shares.agents();
         Event::JointSum {

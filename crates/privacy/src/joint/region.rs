@@ -33,6 +33,8 @@ pub struct Region {
     diameter: f64,
     /// Whether one more number says how many rows were moved.
     counting: bool,
+    /// Rows that one person may have.
+    rows: u64,
 }
 
 /// A ball that is none. All of its numbers are public, so this ends a run in public.
@@ -65,7 +67,7 @@ impl Region {
         }
         // A projected vector may be off by the last place of its coordinates.
         let diameter = round_up(2.0 * (radius + f64::EPSILON * reach));
-        Ok(Self { centre: centre.into(), radius, diameter, counting: false })
+        Ok(Self { centre: centre.into(), radius, diameter, counting: false, rows: 1 })
     }
 
     /// The region with one more number a row: half the radius where the row was moved, and nothing
@@ -73,7 +75,9 @@ impl Region {
     /// by the same charge: two rows differ by a diameter in all numbers but the last, and by half a
     /// radius in that one.
     pub fn counting(self) -> Self {
-        let diameter = round_up(self.diameter.hypot(0.5 * self.radius) * (1.0 + 1e-15));
+        // Squares, sums and roots are the same bits everywhere; no square leaves its range.
+        let squares = self.diameter * self.diameter + 0.25 * self.radius * self.radius;
+        let diameter = round_up(squares.sqrt() * (1.0 + 1e-15));
         Self { diameter, counting: true, ..self }
     }
 
@@ -101,7 +105,14 @@ impl Region {
 
     /// The region for persons with up to so many rows each, all of which may be replaced.
     pub fn rows_per_person(self, rows: u64) -> Self {
-        Self { diameter: round_up(self.diameter * rows.max(1) as f64), ..self }
+        let rows = rows.max(1);
+        Self { diameter: round_up(self.diameter * rows as f64), rows: self.rows * rows, ..self }
+    }
+
+    /// What cutting vectors to a grid adds to the diameter: a step a coordinate for the old row and
+    /// one for the new, for each of the rows that may be replaced.
+    pub(super) fn rounding(&self, step: f64) -> f64 {
+        2.0 * step * (self.coordinates() as f64).sqrt() * self.rows as f64
     }
 
     /// How far a sum of the vectors moves when one row is replaced, at most.
@@ -205,6 +216,8 @@ mod tests {
         let narrow = region.clone().narrowed(0.5).diameter();
         assert!((0.5..0.5 + 1e-13).contains(&narrow), "{narrow}");
         assert_eq!(region.clone().rows_per_person(3).diameter(), round_up(3.0 * region.diameter()));
+        // Each of three rows is cut to the grid.
+        assert_eq!(region.clone().rows_per_person(3).rounding(0.5), 3.0 * region.rounding(0.5));
     }
 
     proptest! {

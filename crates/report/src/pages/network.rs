@@ -157,8 +157,6 @@ mod tests {
             (12, (1..12).map(|k| (0, k)).collect()),
             (300, vec![]),
         ] {
-            let own =
-                |name: &String| summary.is_of_one_site() && summary.agent_names.contains(name);
             let at = layout(n, &edges);
             assert_eq!(at, layout(n, &edges), "the same network looks the same");
             for (k, a) in at.iter().enumerate() {

@@ -15,7 +15,7 @@ use super::sums::{JointBudget, JointEntry, JointMaking};
 use super::{Decider, Refused};
 use crate::baselines::Needs;
 use crate::guarantee::NoGuarantee;
-use crate::joint::{Hidden, NoRound, SessionOpening, Slopes, SumMethod};
+use crate::joint::{Hidden, NoRound, Question, SessionOpening, Slopes, SumMethod};
 use crate::network::Graph;
 use crate::problem::PublicProblem;
 use crate::problem::loss::Targets;
@@ -255,12 +255,16 @@ impl JointPlan {
         self.sums
     }
 
-    /// Numbers in the longest sum.
-    pub fn coordinates(&self) -> Result<usize, Refused> {
-        let (method, columns) = (self.method()?, self.sizes.columns);
-        let of = |round| method.ask_at(round, vec![0.0; columns]).map_err(NoRound::from);
-        let asks = (0..self.sums).map(|round| Ok(of(round)?.coordinates()));
-        asks.collect::<Result<Vec<usize>, Refused>>().map(|all| all.into_iter().max().unwrap_or(0))
+    /// Numbers in the longest sum that the algorithm may take, whatever its rule says once all
+    /// agents' rows are known.
+    pub fn coordinates(&self) -> usize {
+        let columns = self.sizes.columns;
+        // One more says how many rows a clip moves.
+        let gradient = Question::Gradient.coordinates(columns) + 1;
+        match self.entry.smooth_loss {
+            true => Question::Hessian.coordinates(columns).max(gradient),
+            false => gradient,
+        }
     }
 
     /// Everybody, by name.

@@ -6,6 +6,7 @@ mod fit;
 pub use calibration::{Calibration, CalibrationGroup};
 pub use fit::{Confusion, Fit};
 
+use crate::problem::Problem;
 use crate::problem::loss::{Loss, Targets};
 
 /// The paper's metric `sum_k ||b_k - beta^c||^2/||beta^c||^2`, for one agent or all.
@@ -62,6 +63,11 @@ pub fn error_or_infinity<B: AsRef<[f64]>>(
         .map(|error| error.by_agent(estimates))
         .filter(|error| error.is_finite())
         .unwrap_or(f64::INFINITY)
+}
+
+/// The share of all agents' rows on the right side, for classifiers.
+pub fn accuracy(problem: &Problem, b: &[f64]) -> Option<f64> {
+    Fit::of_problem(problem, b, 1.0)?.accuracy
 }
 
 /// What a fitted model says about one row.
