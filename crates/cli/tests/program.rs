@@ -351,6 +351,7 @@ fn every_exit_status_is_explained_where_people_look() {
     let said = |args: &[&str]| String::from_utf8(dzoa(dir.path(), args).stdout).unwrap();
     let (help, table) = (said(&["--help"]), said(&["help", "exit-codes"]));
     let page = std::fs::read_to_string(root().join("docs/reference.md")).unwrap();
+    assert!(page == dzoa_table::reference_page(), "docs/reference.md is not of this program");
     let statuses = [
         "0 done",
         "1 failed",
