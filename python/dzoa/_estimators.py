@@ -388,7 +388,8 @@ _CLASSES = """
 class Lasso(_Regressor):
     __doc__ = f"""Least squares with an l1 penalty: ``1/(2 n) ||y - Xw||^2 + alpha ||w||_1`` on scaled columns.
 
-    Squares have no bounded gradient: under a budget clipped difference quotients get the noise (``scalar``).
+    Squares have no bounded gradient: under a budget rows' gradients are clipped, and the clip follows how many rows it
+    moves, which is released with noise and paid for (``joint``).
 
     Parameters
     ----------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,8 +23,14 @@ class Result:
 
     #: What every agent reports, one row each.
     coefficients: Array
+    #: The best point whose value was seen: the start, a recorded round or the end. Where nobody asked for values, as
+    #: under a guarantee, it is ``x_final``.
+    x: Array
     #: The sum of all objectives (and the regulariser) at ``x``; None where nobody asked for values. Never protected.
+    #: Of noisy objectives it is the luckiest value, and asking again may give a larger one.
     fun: float | None
+    #: The same at ``x_final``.
+    fun_final: float | None
     #: ``finished``, ``stopped``, ``out-of-evaluations``, ``non-finite`` or ``budget-exhausted``.
     status: str
     message: str
@@ -45,8 +52,8 @@ class Result:
     fun_note: str | None = field(default=None, repr=False)
 
     @property
-    def x(self) -> Array:
-        """The mean of what the agents report."""
+    def x_final(self) -> Array:
+        """The mean of what the agents report in the end."""
         return np.asarray(self.coefficients.mean(axis=0))
 
     @property
@@ -252,8 +259,13 @@ def minimize(
         "threads": _check.count("threads", threads, low=0),
     }
     found = _core.minimize(functions, network, options, callback)
+    if found["divergence"]:
+        hint = "hint: result.x is the best point seen; a smaller step, or a larger shortest_step for noisy values"
+        warnings.warn(f"{found['divergence']}; {hint}", RuntimeWarning, stacklevel=2)
     return Result(
         coefficients=found["coefficients"],
+        x=found["x"],
+        fun_final=found["fun_final"],
         fun=found["fun"],
         status=found["status"],
         message=found["message"],

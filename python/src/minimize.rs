@@ -17,7 +17,7 @@ use dzoa::prelude::ZerothOrder;
 use dzoa::privacy::{Claim, Colluders, Statement};
 use dzoa::problem::{BlackBox, Failure, Limits};
 use dzoa::run::evaluate::mean;
-use dzoa::run::{Observer, RoundView, Simulation, ValueRecord, ValueRecorder};
+use dzoa::run::{BestSeen, Observer, RoundView, Simulation, ValueRecord, ValueRecorder};
 use dzoa::tuning::Setting;
 use numpy::{PyArray1, PyArray2};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -197,9 +197,11 @@ pub fn minimize<'py>(
         let estimates: Vec<Vec<f64>> =
             (0..simulation.len()).map(|k| simulation.estimate(k)).collect();
         let recorded = every > 0;
-        let value = recorded.then(|| recorder.objective(&mean(&estimates)).ok()).flatten();
-        let records = recorder.records;
-        Ok(Minimized { plan, simulation, boxes, records, recorded, status, value, estimates })
+        let value = recorder.conclude(&mean(&estimates));
+        let divergence = value.and_then(|value| recorder.divergence(value));
+        let best = recorder.best().cloned();
+        let seen = Seen { records: recorder.records, recorded, value, best, divergence };
+        Ok(Minimized { plan, simulation, boxes, seen, status, estimates })
     })?
     .map_err(|failure| refused(py, &failure, &early.error))?;
     if let Status::ObjectiveFailed { failure, .. } = &minimized.status
@@ -218,20 +220,28 @@ struct Minimized {
     plan: Plan,
     simulation: Box<dyn Simulation>,
     boxes: Vec<Arc<BlackBox>>,
+    seen: Seen,
+    status: Status,
+    /// What every agent reports.
+    estimates: Vec<Vec<f64>>,
+}
+
+/// What was seen from outside.
+struct Seen {
     records: Vec<ValueRecord>,
     /// Whether values of the objectives are among them.
     recorded: bool,
-    status: Status,
     /// The objective at the mean of the estimates.
     value: Option<f64>,
-    /// What every agent reports.
-    estimates: Vec<Vec<f64>>,
+    best: Option<BestSeen>,
+    /// What to say about a result that is worse than the start.
+    divergence: Option<String>,
 }
 
 impl Minimized {
     /// What takes a guarantee away: values that nothing protects. And what it rests on.
     fn reasons(&self) -> Reasons {
-        let shown = self.recorded && self.plan.claimed().claim() == Claim::Exact;
+        let shown = self.seen.recorded && self.plan.claimed().claim() == Claim::Exact;
         Reasons {
             void: Vec::from_iter(shown.then(|| Statement::VALUES_RECORDED.into())),
             rests_on: vec![Statement::OWN_SAMPLE_NOT_RAISING.into()],
@@ -241,13 +251,18 @@ impl Minimized {
     /// As `dzoa.Result` takes it.
     fn into_dictionary(self, py: Python<'_>, seeded: bool) -> PyResult<Bound<'_, PyDict>> {
         let reasons = self.reasons();
-        let Self { plan, simulation, boxes, records, status, value, estimates, .. } = self;
+        let Self { plan, simulation, boxes, seen, status, estimates } = self;
+        let Seen { records, value, best, divergence, .. } = seen;
         let (graph, agents) = (plan.graph(), simulation.agents());
         let result = PyDict::new(py);
         result.set_item("names", graph.names())?;
         result.set_item("edges", graph.edges().collect::<Vec<_>>())?;
         result.set_item("coefficients", PyArray2::from_vec2(py, &estimates)?)?;
-        result.set_item("fun", value)?;
+        result.set_item("fun_final", value)?;
+        result.set_item("fun", best.as_ref().map(|best| best.objective))?;
+        let point = best.map_or_else(|| mean(&estimates), |best| best.point);
+        result.set_item("x", PyArray1::from_vec(py, point))?;
+        result.set_item("divergence", divergence)?;
         result.set_item("status", status.word())?;
         result.set_item("message", status.to_string())?;
         let done = agents.iter().map(Agent::rounds_done).min();

@@ -150,7 +150,7 @@ def test_with_a_budget_and_public_bounds_the_guarantee_is_exact_and_kept(estimat
         warnings.simplefilter("error")
         model = estimator(total_epsilon=3.0, delta=1e-5, agents=4, **public).fit(X, y)
     assert model.privacy_.claim == "exact"
-    assert model.privacy_.mechanism == ("scalar" if estimator is dzoa.Lasso else "joint")
+    assert model.privacy_.mechanism == "joint"
     # Charged for the whole budget, never above it.
     assert all(2.9 < spent <= 3.0 for spent in model.privacy_.per_agent.values())
     again = estimator(total_epsilon=3.0, delta=1e-5, agents=4, **public).fit(X, y)

@@ -8,6 +8,7 @@ import sys
 import textwrap
 import threading
 import time
+import warnings
 
 import networkx
 import numpy as np
@@ -43,7 +44,7 @@ def test_three_bowls_meet_at_the_mean_of_their_centres():
     assert result.coefficients.shape == (3, 3)
     # 17 values measure the curvature, then 2 T J a round; the trace is counted apart.
     assert result.evaluations == [17 + 100 * 2 * 10 * 10] * 3
-    assert result.trace_evaluations == [52] * 3
+    assert result.trace_evaluations == [53] * 3
 
 
 def test_a_batched_objective_gives_the_same_bits_as_single_points():
@@ -428,3 +429,25 @@ def test_an_inner_step_is_one_batched_call(directions):
         [batched], dim=10, batched=True, rounds=1, inner_steps=steps, directions=directions, step=1e-3, rho=1.0, record_every=0, seed=1
     )
     assert asked == [(2 * directions, 10)] * steps
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_noisy_values_return_the_best_point_seen_and_a_warning(seed):
+    rng = np.random.default_rng(seed)
+    exact = bowls()
+    noisy = [lambda x, f=f: f(x) + 0.2 * rng.normal() for f in exact]
+    with pytest.warns(RuntimeWarning, match="diverged: the result has the objective"):
+        result = run(noisy, graph="path")
+    value = lambda x: sum(f(x) for f in exact)
+    # Three values with noise of 0.2 each: 2 is far beyond what noise can hide.
+    assert value(result.x) < value(np.zeros(3)) + 2.0
+    assert value(result.x_final) > value(np.zeros(3)) + 2.0
+    assert result.fun < result.fun_final
+
+
+def test_without_noise_the_best_point_is_near_the_last_and_nothing_is_said():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = run(bowls(), graph="path")
+    assert result.fun <= result.fun_final
+    np.testing.assert_allclose(result.x, result.x_final, atol=NOISE)

@@ -3,8 +3,8 @@
 use crate::config::RowsSpec;
 use crate::trial::Trial;
 use dzoa_report::{
-    Model, NOT_TO_BE_SHARED, Summary, Trace, convergence_svg, join_traces, run_html, to_json,
-    write_file, write_private,
+    Model, NOT_TO_BE_SHARED, Summary, convergence_svg, join_traces, to_json, write_file,
+    write_pages, write_private,
 };
 use dzoa_table::{Error, Result, Schema};
 use std::path::{Path, PathBuf};
@@ -39,8 +39,7 @@ pub fn output_directory(out: Option<&Path>, name: &str) -> Result<PathBuf> {
 /// Writes everything a run leaves behind.
 pub fn write_files(out: &Path, model: &Model, trials: &[Trial], summary: &Summary) -> Result<()> {
     let parts: Vec<&Path> = trials.iter().map(|trial| trial.trace.as_path()).collect();
-    let path = parts[0];
-    join_traces(path, &parts[1..])?;
+    join_traces(parts[0], &parts[1..])?;
     write_file(out, "model.json", &to_json(model)?)?;
     if let Some(rows) = &trials[0].on_rows {
         let local = serde_json::json!({ "sharing": NOT_TO_BE_SHARED, "agents": &rows.local });
@@ -50,8 +49,7 @@ pub fn write_files(out: &Path, model: &Model, trials: &[Trial], summary: &Summar
         write_private(out, "convergence.svg", &format!("{svg}<!-- {NOT_TO_BE_SHARED} -->\n"))?;
     }
     // From the file, as `dzoa report` makes it.
-    let trace = Trace::read(path, &summary.agent_names)?;
-    write_private(out, "report.html", &run_html(summary, &trace, &[])?)?;
+    write_pages(out, summary, &[])?;
     // Last, so that a directory with a summary is a whole run.
     write_private(out, "summary.json", &to_json(summary)?)
 }

@@ -6,7 +6,6 @@ mod config;
 mod external;
 mod files;
 mod interrupt;
-mod ledger_file;
 mod network_file;
 mod objectives;
 mod outcome;
@@ -16,16 +15,21 @@ mod terminal;
 mod trial;
 
 use args::{Cli, Command, SchemaAction};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser};
+use console::Term;
 use dzoa::kernels::Level;
-use dzoa_table::{Error, Result, explain_keys, infer_schema, shown, suggestion};
+use dzoa_table::{Error, FIRST_STEPS, Result, explain_keys, infer_schema, shown, suggestion};
 use std::process::ExitCode;
+
+/// `dzoa` alone, or a command that needs one more word.
+const MISSING: ErrorKind = ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
 
 fn main() -> ExitCode {
     match command() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error}");
+            eprintln!("{}", terminal::fitted(&format!("error: {error}"), &Term::stderr()));
             ExitCode::from(error.status())
         }
     }
@@ -34,6 +38,13 @@ fn main() -> ExitCode {
 fn command() -> Result<()> {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
+        Err(error) if error.kind() == MISSING => {
+            match std::env::args_os().len() {
+                0 | 1 => eprint!("{FIRST_STEPS}"),
+                _ => eprint!("{error}"),
+            }
+            std::process::exit(2);
+        }
         Err(error) if error.use_stderr() => return Err(usage_error(&error)),
         // Help and version are answers, not errors.
         Err(answer) => answer.exit(),
@@ -41,6 +52,7 @@ fn command() -> Result<()> {
     known_kernels()?;
     match cli.command {
         Command::Run(args) => commands::run::run(&args),
+        Command::Check(args) => commands::check::check(&args),
         Command::Audit(args) => commands::audit::audit(&args),
         Command::Compare(args) => commands::compare::compare(&args),
         Command::Reproduce(args) => commands::reproduce::reproduce(&args),
@@ -74,7 +86,7 @@ fn help(topic: &[String]) -> Result<()> {
     if let [first, rest @ ..] = topic
         && first == "config"
     {
-        return terminal::print(&explain_keys(rest.first().map(String::as_str))?);
+        return terminal::print_words(&explain_keys(rest.first().map(String::as_str))?);
     }
     let mut all = Cli::command();
     all.build();
@@ -114,6 +126,19 @@ fn usage_error(error: &clap::Error) -> Error {
     let missing: Vec<&str> =
         rest.iter().copied().take_while(|line| line.starts_with(['-', '<'])).collect();
     let message = if missing.is_empty() { first } else { format!("{first} {}", missing.join(" ")) };
-    let tip = rest.iter().find_map(|line| line.strip_prefix("tip: "));
-    Error::input(message).hint(tip.unwrap_or("`--help` behind the command lists its flags"))
+    let tip = rest.iter().find_map(|line| line.strip_prefix("tip: ")).map(String::from);
+    let way_out = "`--help` behind the command lists its flags";
+    Error::input(message)
+        .hint(nearest_command(error).or(tip).unwrap_or_else(|| way_out.to_string()))
+}
+
+/// For a command that is not known, the one that was meant.
+fn nearest_command(error: &clap::Error) -> Option<String> {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
+        return None;
+    };
+    let known = Cli::command();
+    let names: Vec<&str> = known.get_subcommands().map(clap::Command::get_name).collect();
+    let said = suggestion(word, &names);
+    Some(said).filter(|said| said.starts_with("did you mean"))
 }

@@ -139,22 +139,19 @@ impl NetworkFile {
             )
             .hint("give a public bound, or 0"));
         }
-        if let (Some(key), false) = (spec.mechanism.left_to_rule(), self.rows.is_synthetic()) {
-            return Err(Error::input(format!(
-                "`{key}` is missing, and the rule for it needs all agents' rows"
-            ))
-            .hint("`dzoa run` on data like theirs shows what the rule chooses"));
-        }
         let ruled = (spec.rho.is_auto() && spec.algorithm.reads_rho()) || spec.rounds.is_auto();
         let ruled = ruled && spec.algorithm.joint().is_none();
-        if ruled && !self.rows.is_synthetic() {
-            return Err(Error::input(
-                "`algorithm.rho` or `algorithm.rounds` is \"auto\", which needs the size of the \
-                 smallest agent",
-            )
-            .hint("give numbers; `dzoa privacy plan` shows what a budget buys"));
+        let ruled = ruled.then_some("algorithm.rho` or `algorithm.rounds");
+        match spec.mechanism.left_to_rule().or(ruled).filter(|_| !counted) {
+            None => Ok(()),
+            Some(key) => Err(Error::input(format!(
+                "`{key}` is left to a rule, which needs the size of the smallest agent"
+            ))
+            .hint(
+                "give every agent's number of rows, which are public: agents = [{ name = \"a\", \
+                 address = \"...\", rows = 303 }, ...]; or give numbers",
+            )),
         }
-        Ok(())
     }
 
     /// The position of an agent.

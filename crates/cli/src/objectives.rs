@@ -64,6 +64,14 @@ impl<'a> Objectives<'a> {
         }
     }
 
+    /// What the targets of a regression were divided by.
+    pub fn target_unit(&self) -> f64 {
+        match self {
+            Self::Rows { instances, .. } => instances.target_unit,
+            Self::Programs { .. } => 1.0,
+        }
+    }
+
     /// How the rows are described, where there are rows.
     pub fn rows(&self) -> Option<&'a RowsSpec> {
         match self {

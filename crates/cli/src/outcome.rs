@@ -7,8 +7,32 @@ use dzoa::problem::Failure;
 use dzoa_table::{Error, Result};
 use std::path::Path;
 
-/// Whether the run counts as done.
-pub fn outcome(trials: &[Trial], out: &Path) -> Result<()> {
+/// Of many trials those that came to their end; a single one as far as it came.
+pub fn ended(trials: Vec<Option<Trial>>) -> Result<Vec<Trial>> {
+    let single = trials.len() == 1;
+    let begun = trials.into_iter().flatten();
+    let (cut, ended): (Vec<_>, Vec<_>) = begun.partition(|trial| trial.interrupted && !single);
+    cut.iter().for_each(|trial| drop(std::fs::remove_file(&trial.trace)));
+    // Without the first, the others have no plan to be summarised by.
+    if ended.first().is_none_or(|first| first.plan.is_none()) {
+        ended.iter().for_each(|trial| drop(std::fs::remove_file(&trial.trace)));
+        // Only if nothing else is in it.
+        let dir = cut.first().and_then(|trial| trial.trace.parent());
+        let _ = dir.map(std::fs::remove_dir);
+        return Err(Error::run("stopped by Ctrl-C before a trial ended; nothing is summarised"));
+    }
+    Ok(ended)
+}
+
+/// Whether the run counts as done; `asked` is how many trials it should have had.
+pub fn outcome(trials: &[Trial], asked: usize, out: &Path) -> Result<()> {
+    if trials.len() < asked {
+        let ended = trials.len();
+        return Err(Error::run(format!(
+            "stopped by Ctrl-C: {ended} of {asked} trials ended, and they are in {}",
+            out.display()
+        )));
+    }
     let bad = trials.iter().enumerate().find(|(_, trial)| trial.status != Status::Finished);
     let Some((index, trial)) = bad else { return Ok(()) };
     let which = if trials.len() > 1 { format!(" (trial {})", index + 1) } else { String::new() };

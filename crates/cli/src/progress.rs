@@ -36,14 +36,15 @@ impl Progress {
     }
 
     fn counting(unit: &'static str, total: u64, what: &str) -> Self {
-        let style = format!("{{msg:24}} {{bar:40}} {{pos}}/{{len}} {unit}, {{eta}} left");
+        // On a line of its own, what is done may be as long as the terminal is wide.
+        let style = format!("{{wide_msg}}\n{{wide_bar}} {{pos}}/{{len}} {unit}, {{eta}} left");
         Self::with_style(total, what, &style, Some(unit))
     }
 
     /// Counts work, given as seconds that one core would need: only their proportions matter.
     pub fn of_work(seconds: f64, what: &str) -> Self {
         let total = (seconds * STEPS_PER_SECOND) as u64;
-        Self::with_style(total, what, "{msg:24} {bar:40} {percent} %, {eta} left", None)
+        Self::with_style(total, what, "{wide_msg}\n{wide_bar} {percent} %, {eta} left", None)
     }
 
     fn with_style(total: u64, what: &str, style: &str, unit: Option<&'static str>) -> Self {

@@ -9,7 +9,7 @@ use dzoa::prelude::*;
 use dzoa::privacy::{EarlierRuns, Ledger, RunId, Statement, gaussian};
 use dzoa::reference::Certificate;
 use dzoa::run::evaluate::mean;
-use dzoa_report::{NOT_TO_BE_SHARED, OwnUnits, PrivacyEntry, Summary};
+use dzoa_report::{ErrorCurve, NOT_TO_BE_SHARED, OwnUnits, PrivacyEntry, Summary};
 use dzoa_table::Schema;
 
 /// The summary of a run.
@@ -22,16 +22,16 @@ pub fn summarise(
     let graph = objectives.graph();
     let first = &trials[0];
     let plan = first.plan.as_ref().expect("the first trial keeps its plan");
-    let failed = trials.iter().find(|trial| trial.status != Status::Finished);
     let optima: Option<Vec<f64>> =
         trials.iter().map(|trial| Some(trial.optimum()?.objective)).collect();
     let on_rows = || trials.iter().filter_map(|trial| trial.on_rows.as_ref());
     let values: Option<Vec<f64>> = trials.iter().map(|trial| trial.objective).collect();
-    let curve = ErrorCurve::over(trials);
+    let errors: Vec<&[(u64, f64)]> = trials.iter().map(|trial| &*trial.errors).collect();
+    let curve = ErrorCurve::over(&errors);
     Summary {
         sharing: NOT_TO_BE_SHARED.into(),
         name: config.name.clone(),
-        status: failed.map_or(&Status::Finished, |trial| &trial.status).word().into(),
+        status: status(trials, config.run.trials).into(),
         algorithm: config.spec.algorithm.name().into(),
         mechanism: config.spec.mechanism.name().into(),
         loss: plan.data().loss().into(),
@@ -42,6 +42,7 @@ pub fn summarise(
         rounds: plan.rounds(),
         rounds_done: trials.iter().map(|trial| trial.rounds_done).min().unwrap_or(0),
         trials: trials.len(),
+        trials_asked: Some(config.run.trials).filter(|asked| *asked > trials.len()),
         seed: config.run.seed,
         seeded: config.run.seed.is_some(),
         error_rounds: curve.rounds,
@@ -50,12 +51,15 @@ pub fn summarise(
         error_high: curve.high,
         final_error: final_error(trials),
         final_errors: on_rows().map(|rows| rows.final_error.and_then(finite)).collect(),
-        accuracies: on_rows().filter_map(|rows| rows.accuracy).collect(),
+        accuracies: on_rows().filter_map(|rows| rows.fit.as_ref()?.accuracy).collect(),
+        fit: first.on_rows.as_ref().and_then(|rows| rows.fit.clone()),
         objective: values.and_then(average),
         optimum: optima.and_then(average),
         optimum_stationarity: worst(trials, |certificate| Some(certificate.stationarity)),
         optimum_gap: worst(trials, |certificate| certificate.duality_gap),
         consensus: first.consensus,
+        best: first.best.clone(),
+        divergence: first.divergence.clone(),
         coefficients: first.estimates.clone(),
         columns: objectives.columns().to_vec(),
         own_units: own_units(objectives.rows(), &first.estimates),
@@ -65,7 +69,6 @@ pub fn summarise(
         bytes: trials.iter().map(|trial| trial.costs.bytes).sum(),
         step_raised: trials.iter().any(|trial| trial.step_raised),
         moved_inside: trials.iter().map(|trial| trial.moved_inside).sum(),
-        went_on_without: Default::default(),
         seconds: trials.iter().map(|trial| trial.elapsed.as_secs_f64()).sum(),
         // Of the first trial, whose ledgers are shown.
         privacy: (0..graph.len())
@@ -73,7 +76,19 @@ pub fn summarise(
                 privacy_entry(config, objectives.rows(), &EntryFacts::of(first, k, earlier_runs))
             })
             .collect(),
+        settings: plan.outline().settings(),
         config: config.given.clone(),
+        // The rest is what only one site of many has.
+        ..Summary::default()
+    }
+}
+
+/// How trials ended, of so many that were asked for.
+fn status(trials: &[Trial], asked: usize) -> &'static str {
+    match trials.iter().find(|trial| trial.status != Status::Finished) {
+        Some(trial) => trial.status.word(),
+        None if trials.len() < asked => "stopped",
+        None => Status::Finished.word(),
     }
 }
 
@@ -82,29 +97,6 @@ pub fn own_units(rows: Option<&RowsSpec>, estimates: &[Vec<f64>]) -> Option<OwnU
     let rows = rows.filter(|rows| !rows.is_synthetic())?;
     let problem = &rows.problem;
     OwnUnits::new(rows.schema.as_ref()?, &*problem.loss, problem.intercept, &mean(estimates))
-}
-
-/// The paper's metric in the rounds that every trial recorded: mean, smallest and largest.
-struct ErrorCurve {
-    rounds: Vec<u64>,
-    mean: Vec<Option<f64>>,
-    low: Vec<Option<f64>>,
-    high: Vec<Option<f64>>,
-}
-
-impl ErrorCurve {
-    fn over(trials: &[Trial]) -> Self {
-        let errors: Vec<&[(u64, f64)]> = trials.iter().map(|trial| &*trial.errors).collect();
-        let shortest = errors.iter().map(|errors| errors.len()).min().unwrap_or(0);
-        let column = |i: usize| errors.iter().map(move |errors| errors[i].1);
-        let all = 0..shortest;
-        Self {
-            rounds: errors[0].iter().take(shortest).map(|(round, _)| *round).collect(),
-            mean: all.clone().map(|i| average(column(i).collect())).collect(),
-            low: all.clone().map(|i| finite(column(i).fold(f64::INFINITY, f64::min))).collect(),
-            high: all.map(|i| finite(column(i).fold(0.0, f64::max))).collect(),
-        }
-    }
 }
 
 fn finite(value: f64) -> Option<f64> {

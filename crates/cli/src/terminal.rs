@@ -1,7 +1,8 @@
 //! Data on stdout.
 
+use console::Term;
 use dzoa::plan::Outline;
-use dzoa_report::describe_plan;
+use dzoa_report::{describe_plan, wrapped};
 use dzoa_table::{Error, Result};
 use std::io::{ErrorKind, Write};
 
@@ -16,6 +17,19 @@ pub fn print(text: &str) -> Result<()> {
     }
 }
 
+/// Prints words and tables on stdout: no wider than the terminal, where it is one.
+pub fn print_words(text: &str) -> Result<()> {
+    print(&fitted(text, &Term::stdout()))
+}
+
+/// A text for a terminal; unchanged for anything else.
+pub fn fitted(text: &str, term: &Term) -> String {
+    match term.size_checked() {
+        Some((_, width)) => wrapped(text, usize::from(width).max(40)),
+        None => text.into(),
+    }
+}
+
 /// Prints one JSON object on stdout.
 pub fn print_json(value: &impl serde::Serialize) -> Result<()> {
     let text = serde_json::to_string_pretty(value)
@@ -25,5 +39,5 @@ pub fn print_json(value: &impl serde::Serialize) -> Result<()> {
 
 /// Prints what was decided, for `--dry-run`.
 pub fn print_plan(name: &str, outline: &Outline, json: bool) -> Result<()> {
-    if json { print_json(outline) } else { print(&describe_plan(name, outline)) }
+    if json { print_json(outline) } else { print_words(&describe_plan(name, outline)) }
 }

@@ -2,7 +2,6 @@
 
 use crate::config::Config;
 use crate::interrupt;
-use crate::ledger_file::LedgerFile;
 use crate::objectives::{Objectives, plan};
 use crate::progress::Progress;
 use dzoa::baselines::Needs;
@@ -10,21 +9,25 @@ use dzoa::plan::{Data, Forecast, MeasuredNoise, Plan, Spending};
 use dzoa::prelude::*;
 use dzoa::privacy::{Entry, Ledger, RunId};
 use dzoa::reference::{Optimum, ReferenceError, ReferenceWish};
-use dzoa::run::evaluate::{NormalisedError, accuracy, mean};
-use dzoa::run::{Costs, EarlyStop, Simulation};
+use dzoa::run::evaluate::{Fit, NormalisedError, mean};
+use dzoa::run::{BestSeen, Costs, EarlyStop, Simulation};
 use dzoa_lab::{Recorded, Recording};
+use dzoa_report::ledger_file::LedgerFile;
 use dzoa_report::{TraceFile, TraceOf, refused};
 use dzoa_table::{Error, Result};
 use rayon::prelude::*;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// One repetition.
 pub struct Trial {
     /// How it ended.
     pub status: Status,
+    /// Whether Ctrl-C ended it.
+    pub interrupted: bool,
     /// Rounds that all agents finished.
     pub rounds_done: u64,
     /// The paper's metric in every recorded round.
@@ -35,6 +38,10 @@ pub struct Trial {
     pub objective: Option<f64>,
     /// The largest distance of an agent from the mean model.
     pub consensus: Option<f64>,
+    /// Of programs: the best point seen.
+    pub best: Option<BestSeen>,
+    /// What to say about a result that is worse than the start.
+    pub divergence: Option<String>,
     /// What every agent reports.
     pub estimates: Vec<Vec<f64>>,
     /// Values asked for, and vectors exchanged.
@@ -61,8 +68,8 @@ pub struct Trial {
 pub struct OnRows {
     /// The centralised optimum, where there is one.
     pub optimum: Option<Optimum>,
-    /// Rows that the mean model classifies as they are labelled, for classifiers.
-    pub accuracy: Option<f64>,
+    /// How well the mean model fits all rows.
+    pub fit: Option<Fit>,
     /// The paper's metric of what the agents report in the end.
     pub final_error: Option<f64>,
     /// Per agent, of the first trial if it finished.
@@ -82,6 +89,8 @@ pub struct Stage<'a> {
     every: u64,
     /// What is spent round by round: the same in every trial.
     spending: Spending,
+    /// Trials that came to their end.
+    ended: AtomicUsize,
 }
 
 impl<'a> Stage<'a> {
@@ -98,7 +107,8 @@ impl<'a> Stage<'a> {
             0 => forecast.record_every(config.run.trials as u64),
             every => every,
         };
-        Self { config, objectives, progress, out, every, spending: forecast.spending() }
+        let (spending, ended) = (forecast.spending(), AtomicUsize::new(0));
+        Self { config, objectives, progress, out, every, spending, ended }
     }
 }
 
@@ -126,7 +136,7 @@ impl Trial {
         trial: usize,
         drive: impl FnOnce(&mut dyn Simulation, &mut dyn Observer) -> Result<Status>,
     ) -> Result<Self> {
-        let Stage { config, objectives, progress, out, every, ref spending } = *stage;
+        let Stage { config, objectives, progress, out, every, ref spending, ref ended } = *stage;
         let data = objectives.data(&config.spec, streams)?;
         let optimum = data.problem().and_then(|problem| optimum_of(problem, config, progress));
         let graph = objectives.graph();
@@ -138,41 +148,45 @@ impl Trial {
         }
         let file = TraceFile::create(out, trial, trace_of(&data), graph.names(), spending)?;
         let rounds = plan.rounds();
+        let recording = Recording::new(file, &data, optimum.as_ref(), every, rounds);
         let mut watch = Watch {
-            progress,
-            recording: Recording::new(file, &data, optimum.as_ref(), every, rounds),
             early: (config.run.stop_tolerance > 0.0)
                 .then(|| EarlyStop::new(config.run.stop_tolerance)),
             ledgers: books.files,
-            failure: None,
-            rounds_done: 0,
-            watching: Duration::ZERO,
+            // The first trial has what the summary of the others needs.
+            ..Watch::new(progress, recording, rounds, (trial == 0).then_some(ended))
         };
         let started = Instant::now();
         let status = drive(&mut *simulation, &mut watch)?;
-        let Watch { recording, failure, rounds_done, watching, .. } = watch;
+        let Watch { recording, failure, rounds_done, watching, interrupted, .. } = watch;
         let elapsed = started.elapsed().saturating_sub(watching);
         if let Some(failure) = failure {
             return Err(failure);
         }
 
+        ended.fetch_add(usize::from(!interrupted), Ordering::Relaxed);
         let estimates: Vec<Vec<f64>> =
             (0..simulation.len()).map(|k| simulation.estimate(k)).collect();
-        let Recorded { trace, errors, objective, consensus } = recording.finish(&estimates)?;
+        let Recorded { trace, errors, objective, consensus, best, divergence } =
+            recording.finish(&estimates)?;
         let on_rows = data.problem().map(|problem| {
             let noise = match (trial, status == Status::Finished) {
                 (0, true) => measured_noise(&plan, simulation.agents(), streams),
                 _ => Vec::new(),
             };
-            OnRows { noise, ..OnRows::new(problem, optimum, &estimates, simulation.agents()) }
+            let fit = Fit::of_problem(problem, &mean(&estimates), objectives.target_unit());
+            OnRows { noise, fit, ..OnRows::new(problem, optimum, &estimates, simulation.agents()) }
         });
         Ok(Self {
             status,
+            interrupted,
             rounds_done,
             errors,
             trace,
             objective,
             consensus,
+            best,
+            divergence,
             costs: costs(&*simulation, &data),
             step_raised: simulation.agents().iter().any(Agent::step_raised),
             moved_inside: simulation.agents().iter().map(Agent::moved_inside).sum(),
@@ -195,7 +209,7 @@ impl Trial {
 }
 
 impl OnRows {
-    /// Of what the agents report in the end; their noise is measured apart.
+    /// Of what the agents report in the end; their noise and fit are measured apart.
     fn new(
         problem: &Problem,
         optimum: Option<Optimum>,
@@ -204,7 +218,7 @@ impl OnRows {
     ) -> Self {
         let known = optimum.as_ref().and_then(|known| NormalisedError::new(&known.coefficients));
         Self {
-            accuracy: accuracy(problem, &mean(estimates)),
+            fit: None,
             final_error: known.map(|error| error.by_coordinate(estimates)),
             noise: Vec::new(),
             local: local_values(agents, &problem.agents),
@@ -285,9 +299,33 @@ struct Watch<'a> {
     rounds_done: u64,
     /// Time spent watching, which is not the algorithm's.
     watching: Duration,
+    /// Trials that ended, where they need this one to come to its end, too.
+    needed_by: Option<&'a AtomicUsize>,
+    rounds: u64,
+    interrupted: bool,
 }
 
-impl Watch<'_> {
+impl<'a> Watch<'a> {
+    fn new(
+        progress: &'a Progress,
+        recording: Recording<'a>,
+        rounds: u64,
+        needed_by: Option<&'a AtomicUsize>,
+    ) -> Self {
+        Self {
+            progress,
+            recording,
+            early: None,
+            ledgers: Vec::new(),
+            failure: None,
+            rounds_done: 0,
+            watching: Duration::ZERO,
+            needed_by,
+            rounds,
+            interrupted: false,
+        }
+    }
+
     /// Ends the run if something could not be written.
     fn written(&mut self, written: Result<()>) -> ControlFlow<()> {
         match written {
@@ -305,7 +343,10 @@ impl Observer for Watch<'_> {
         let started = Instant::now();
         self.rounds_done = view.round;
         let still = self.early.as_mut().is_some_and(|early| early.round(view).is_break());
-        let last = still || interrupt::asked();
+        let needed = self.needed_by.is_some_and(|ended| ended.load(Ordering::Relaxed) > 0);
+        let over = still || view.round >= self.rounds;
+        self.interrupted = interrupt::asked() && !over && !needed;
+        let last = still || self.interrupted;
         let written = self.recording.round(view, last);
         let flow = self.written(written);
         self.progress.tick();

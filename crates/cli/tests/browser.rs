@@ -3,11 +3,14 @@
 #[path = "common/chromium.rs"]
 mod chromium;
 mod common;
+#[path = "common/private_run.rs"]
+mod private_run;
 #[path = "common/report_page.rs"]
 mod report_page;
 
 use chromium::{Chromium, Tab};
 use common::dzoa;
+use private_run::private_run;
 use report_page::{MARKS, area, assert_no_sideways_scrolling, assert_silent, main_pixels};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -179,11 +182,11 @@ fn the_three_claims_cannot_be_confused() {
         );
         looks.push(look.as_array().unwrap().clone());
         assert_silent(&tab, page);
-        // Below every claim, on a phone as well: the page itself is not covered.
+        // Above everything, on a phone as well: the page itself is not covered by the claim.
         for (width, height) in [(390, 844), (1280, 900)] {
             tab.resize(width, height);
             tab.settle();
-            let holder = tab.eval("document.querySelector('.claim + .holder').innerText");
+            let holder = tab.eval("document.querySelector('header + .holder').innerText");
             let holder = holder.as_str().unwrap();
             assert!(holder.starts_with("For the holder of the rows: do not share."), "{holder}");
             assert_no_sideways_scrolling(&mut tab);
@@ -382,5 +385,28 @@ fn the_pictures_of_the_documentation_can_be_taken() {
         let size = std::fs::metadata(&out).unwrap().len();
         assert!((10_000..200_000).contains(&size), "{name}: {size} bytes");
         assert_silent(&tab, &page);
+    }
+}
+
+#[test]
+fn both_pages_are_read_on_a_desk_and_on_a_phone() {
+    let Some(chromium) = Chromium::start("both pages") else { return };
+    let dir = tempdir().unwrap();
+    let out = private_run(dir.path());
+    let pictures = std::env::var_os("DZOA_SCREENSHOTS").map(PathBuf::from);
+    for name in ["report", "report.shared"] {
+        let page = out.join(format!("{name}.html"));
+        for width in [1100, 390] {
+            let mut tab = chromium.tab(width, 900);
+            tab.media("screen", "light");
+            tab.open(&page);
+            assert_no_sideways_scrolling(&mut tab);
+            assert_silent(&tab, &page);
+            let height = tab.eval("document.documentElement.scrollHeight").as_f64().unwrap();
+            let picture = pictures.as_deref().unwrap_or(dir.path());
+            let picture = picture.join(format!("{name}-{width}.png"));
+            tab.screenshot(&picture, [0.0, 0.0, f64::from(width), height]);
+            assert!(std::fs::metadata(&picture).unwrap().len() > 10_000);
+        }
     }
 }

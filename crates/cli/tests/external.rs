@@ -3,6 +3,7 @@
 mod common;
 
 use common::{dzoa, json, listing, root};
+use serde_json::Value;
 use std::path::Path;
 use tempfile::{TempDir, tempdir};
 
@@ -77,7 +78,10 @@ fn the_example_in_python_and_shell_meets_at_the_mean_of_the_centres() {
     assert_eq!(summary["oracle_calls"].as_u64(), Some(3 * (17 + 40 * 200)));
     assert_eq!(summary["privacy"][0]["claim"], "none");
     let files = listing(&dir.path().join("out"));
-    assert_eq!(files, ["model.json", "report.html", "summary.json", "trace.csv"]);
+    assert_eq!(
+        files,
+        ["model.json", "report.html", "report.shared.html", "summary.json", "trace.csv"]
+    );
     let report = std::fs::read_to_string(dir.path().join("out/report.html")).unwrap();
     assert!(report.contains("Objective at the mean of the agents"));
     let again = dzoa(dir.path(), &["report", "out"]);
@@ -320,4 +324,43 @@ fn bad_configs_are_refused_and_nothing_is_written() {
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr.contains("which only `dzoa run` can do"), "{stderr}");
+}
+
+/// Differences of values with noise, over short steps, are noise. The bowl is asked for by number, so that its noise is
+/// the same in every run.
+#[test]
+fn a_run_on_noisy_values_keeps_the_best_point_seen_and_says_that_it_diverged() {
+    let dir = tempdir().unwrap();
+    std::fs::write(
+        dir.path().join("noisy.py"),
+        "import json, random, sys\n\
+         random.seed(5)\n\
+         sys.stdin.readline()\n\
+         for line in sys.stdin:\n    \
+             asked = json.loads(line)\n    \
+             values = [sum((b - 1) ** 2 for b in p) + random.gauss(0, 0.2) for p in asked['points']]\n    \
+             print(json.dumps({'id': asked['id'], 'values': values}), flush=True)\n",
+    )
+    .unwrap();
+    std::fs::write(
+        dir.path().join("run.toml"),
+        "name = 'noisy'\n[problem]\nloss = 'external'\nfeatures = 2\n\
+         [data]\nagents = [{ name = 'a', command = ['python3', 'noisy.py'] }]\n\
+         [network]\ntopology = 'path'\n\
+         [algorithm]\nrho = 0.3\nrounds = 60\ninner_steps = 10\ndirections = 4\nstep = 0.2\n\
+         [privacy]\nmechanism = 'none'\n[run]\nseed = 1\n",
+    )
+    .unwrap();
+    let output = dzoa(dir.path(), &["run", "run.toml", "--out", "o"]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("diverged: the result has the objective"), "{said}");
+    let text = std::fs::read_to_string(dir.path().join("o/summary.json")).unwrap();
+    let summary: Value = serde_json::from_str(&text).unwrap();
+    let best = &summary["best"];
+    let number = |value: &Value| value.as_f64().unwrap();
+    assert!(number(&best["objective"]) < number(&summary["objective"]), "{summary}");
+    // The value at the start is 2, with noise of 0.2: five deviations below and above.
+    let point: Vec<f64> = best["point"].as_array().unwrap().iter().map(number).collect();
+    let there: f64 = point.iter().map(|b| (b - 1.0).powi(2)).sum();
+    assert!(there < 2.0 + 2.0, "no worse than the start but for the noise: {there}");
 }

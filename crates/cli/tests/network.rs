@@ -60,7 +60,7 @@ fn same_bits(dir: &Path, file: &str, extra: &[&str]) -> serde_json::Value {
         let summary = std::fs::read_to_string(own.join("summary.json")).unwrap();
         let summary: serde_json::Value = serde_json::from_str(&summary).unwrap();
         assert_eq!(summary["privacy"][0], simulated["privacy"][k], "{name} says the same itself");
-        assert!(!own.join("report.html").exists(), "the report is one for all");
+        its_page(&own, agents);
         // What may be shared and what may not do not look alike.
         let trace = std::fs::read_to_string(own.join("trace.csv")).unwrap();
         let shared = "# may be shared: functions of what was exchanged\n\
@@ -72,6 +72,17 @@ fn same_bits(dir: &Path, file: &str, extra: &[&str]) -> serde_json::Value {
         }
     }
     real
+}
+
+/// A site's page shows the network that it is in, and its own times and budget.
+fn its_page(own: &Path, agents: usize) {
+    let page = std::fs::read_to_string(own.join("report.html")).unwrap();
+    for part in [&format!("{agents} agents and ") as &str, "seconds of a round", "This site"] {
+        assert!(page.contains(part), "no {part}");
+    }
+    assert_eq!(page.matches("<circle").count(), agents);
+    let shared = std::fs::read_to_string(own.join("report.shared.html")).unwrap();
+    assert!(shared.contains("This page may be shared.") && !shared.contains("seconds of a round"));
 }
 
 /// A launch ends with the report of `dzoa run`: all agents in it, and `dzoa report` makes the same bytes.
@@ -216,7 +227,41 @@ fn real_agents_weigh_every_row_the_same_where_they_know_how_many_there_are() {
     assert!(silent.contains("number of rows of every agent") && silent.contains("hint: give"));
     let wrong = refused(&listed(&|rows| format!(", rows = {}", rows + 1)));
     assert!(wrong.contains("has 11 rows, but `network.agents` says rows = 12"), "{wrong}");
-    same_bits(dir.path(), "three.toml", &["--set", &listed(&|rows| format!(", rows = {rows}"))]);
+    let known = listed(&|rows| format!(", rows = {rows}"));
+    same_bits(dir.path(), "three.toml", &["--set", &known]);
+
+    // Rules that ask for the smallest agent have their answer in the same numbers.
+    for ruled in [
+        "algorithm={ name = \"admm\", rho = \"auto\", rounds = \"auto\" }",
+        "algorithm={ name = \"auto\", rho = \"auto\", rounds = \"auto\" }",
+    ] {
+        for out in ["simulated", "real"] {
+            std::fs::remove_dir_all(dir.path().join(out)).unwrap();
+        }
+        let real = same_bits(dir.path(), "three.toml", &["--set", &known, "--set", ruled]);
+        // What was chosen is in every file, and gives the same run where it is pasted.
+        let path = dir.path().join("real/agents");
+        for file in ["a/summary.json", "b/summary.json", "c/model.json"] {
+            let text = std::fs::read_to_string(path.join(file)).unwrap();
+            let own: serde_json::Value = serde_json::from_str(&text).unwrap();
+            assert_eq!(own["settings"], real["settings"], "{file}");
+        }
+        let settings = real["settings"].as_array().unwrap().iter();
+        let chosen: Vec<&str> = settings.map(|setting| setting.as_str().unwrap()).collect();
+        assert!(chosen.iter().any(|setting| setting.starts_with("algorithm.rounds=")));
+        let mut pasted = vec!["run", "three.toml", "--json", "--out", "pasted", "--set", &known];
+        pasted.extend(["--set", "algorithm={}"]);
+        chosen.iter().for_each(|setting| pasted.extend(["--set", setting]));
+        assert_eq!(json(dir.path(), &pasted)["coefficients"], real["coefficients"]);
+        std::fs::remove_dir_all(dir.path().join("pasted")).unwrap();
+    }
+    let silent = listed(&|_| String::new());
+    let ruled = "algorithm={ name = \"admm\", rho = \"auto\", rounds = \"auto\" }";
+    let args = ["launch", "--network", "three.toml", "--set", &silent, "--set", ruled];
+    let args = [&args[..], &["--set", "problem.scale=mean"]].concat();
+    let output = dzoa(dir.path(), &args);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("left to a rule") && said.contains("rows = 303"), "{said}");
 }
 
 #[test]

@@ -143,6 +143,10 @@ fn sigterm_renewal_and_a_second_start_change_no_bit_and_metrics_and_logs_tell_of
     for (name, agent) in NAMES.iter().zip([&mut a, &mut b, &mut c]) {
         let status = ended(agent);
         assert!(status.success(), "{name}: {status}: {}", log(dir, name));
+        // The last word is where the model is.
+        let said = log(dir, name);
+        let last = said.trim_end().lines().next_back().unwrap_or_default();
+        assert!(last.contains("done: the model is ") && last.contains("model.json"), "{said}");
     }
     for (k, name) in NAMES.iter().enumerate() {
         let summary =
@@ -206,6 +210,10 @@ fn with_a_straggler_the_partial_mode_goes_on_and_ends_at_the_same_optimum() {
     for (name, agent) in NAMES.iter().zip(&mut agents) {
         let status = ended(agent);
         assert!(status.success(), "{name}: {status}: {}", log(dir, name));
+        // The last word is where the model is.
+        let said = log(dir, name);
+        let last = said.trim_end().lines().next_back().unwrap_or_default();
+        assert!(last.contains("done: the model is ") && last.contains("model.json"), "{said}");
     }
     let alone = rounds_without(&dir.join("state-a/journal"), 2);
     assert!(alone > 0, "a always waited for c");

@@ -4,7 +4,7 @@ use dzoa::plan::Data;
 use dzoa::prelude::*;
 use dzoa::reference::Optimum;
 use dzoa::run::evaluate::{consensus, mean};
-use dzoa::run::{Recorder, ValueRecorder};
+use dzoa::run::{BestSeen, Recorder, ValueRecorder};
 use dzoa_report::TraceFile;
 use dzoa_table::Result;
 use std::path::PathBuf;
@@ -30,6 +30,11 @@ pub struct Recorded {
     pub objective: Option<f64>,
     /// The largest distance of an agent from the mean model; over boxes that of the last round.
     pub consensus: Option<f64>,
+    /// Over boxes: the best point whose value was seen, and what to say if the result is worse than
+    /// the start.
+    pub best: Option<BestSeen>,
+    /// See `best`.
+    pub divergence: Option<String>,
 }
 
 impl<'a> Recording<'a> {
@@ -80,15 +85,28 @@ impl<'a> Recording<'a> {
     /// Measures what the agents report in the end.
     pub fn finish(self, estimates: &[Vec<f64>]) -> Result<Recorded> {
         let (trace, errors) = self.file.finish()?;
-        let (objective, consensus) = match &self.by {
-            By::Rows { problem, .. } => {
-                (Some(problem.value(&mean(estimates))), Some(consensus(estimates)))
-            }
-            By::Boxes { recorder, consensus } => {
-                (recorder.objective(&mean(estimates)).ok(), *consensus)
-            }
+        let model = mean(estimates);
+        let mut recorded = Recorded {
+            trace,
+            errors,
+            objective: None,
+            consensus: None,
+            best: None,
+            divergence: None,
         };
-        let finite = |value: &f64| value.is_finite();
-        Ok(Recorded { trace, errors, objective, consensus: consensus.filter(finite) })
+        match self.by {
+            By::Rows { problem, .. } => {
+                recorded.objective = Some(problem.value(&model));
+                recorded.consensus = Some(consensus(estimates));
+            }
+            By::Boxes { mut recorder, consensus } => {
+                recorded.objective = recorder.conclude(&model);
+                recorded.consensus = consensus;
+                recorded.divergence = recorded.objective.and_then(|v| recorder.divergence(v));
+                recorded.best = recorder.best().cloned();
+            }
+        }
+        recorded.consensus = recorded.consensus.filter(|value| value.is_finite());
+        Ok(recorded)
     }
 }

@@ -30,8 +30,10 @@ pub fn tune<S: Sync, D: Sync, E: Send>(
     error: impl Fn(&S, &D) -> Result<f64, E> + Sync,
 ) -> Vec<Result<f64, E>> {
     let of = |setting: &S| {
-        let errors: Result<Vec<f64>, E> =
+        // All of them, whatever fails: whoever counts runs expects every one.
+        let tried: Vec<Result<f64, E>> =
             draws.par_iter().map(|draw| error(setting, draw)).collect();
+        let errors: Result<Vec<f64>, E> = tried.into_iter().collect();
         Ok(middle.of(&errors?))
     };
     grid.par_iter().map(of).collect()

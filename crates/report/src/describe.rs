@@ -1,5 +1,6 @@
 //! The result of a run in a screenful of text.
 
+use crate::fit::{measured_on, summary_facts};
 use crate::pages::facts;
 use crate::summary::{NOT_TO_BE_SHARED, Summary};
 use dzoa::privacy::Statement;
@@ -9,8 +10,7 @@ use std::path::Path;
 /// The summary on the terminal.
 pub fn describe(summary: &Summary, out: &Path) -> String {
     let mut text = String::new();
-    let trials =
-        if summary.trials == 1 { "1 trial".into() } else { format!("{} trials", summary.trials) };
+    let trials = summary.trials_in_words();
     let seeded = if summary.seeded { ", seeded: for tests" } else { "" };
     let _ = writeln!(
         text,
@@ -25,6 +25,14 @@ pub fn describe(summary: &Summary, out: &Path) -> String {
     for (label, value) in facts(summary) {
         let _ = writeln!(text, "  {label:<28}{value}");
     }
+    let measured = summary_facts(summary);
+    if !measured.is_empty() {
+        let unprotected = Statement::UNPROTECTED_VALUE;
+        let _ = writeln!(text, "\n  {} ({unprotected})", measured_on(summary));
+    }
+    for (label, value) in measured {
+        let _ = writeln!(text, "  {label:<28}{value}");
+    }
     own_units(summary, &mut text);
     if !summary.redundant && summary.final_error.is_some_and(|error| error > summary.agents as f64)
     {
@@ -32,6 +40,13 @@ pub fn describe(summary: &Summary, out: &Path) -> String {
             "\n  The agents ended farther from the optimum than zero is: the steps are too long \
              (raise\n  algorithm.lipschitz, or lower algorithm.step), or the noise is too much \
              for so few rows.\n",
+        );
+    }
+    if let Some(divergence) = &summary.divergence {
+        let _ = writeln!(
+            text,
+            "\n  {divergence}. summary.json has that point (`best`). Lower algorithm.step, or \
+             raise external.shortest_step if values are noisy."
         );
     }
     let _ = writeln!(text, "\n  privacy: {}", summary.privacy_statement());
@@ -50,10 +65,20 @@ pub fn describe(summary: &Summary, out: &Path) -> String {
     }
     let _ = writeln!(
         text,
-        "\n  files in {}: report.html, summary.json, trace.csv ({NOT_TO_BE_SHARED}), model.json",
+        "\n  files in {}\n  {NOT_TO_BE_SHARED}: report.html, summary.json, trace.csv\n  for \
+         others: report.shared.html, model.json",
         out.display()
     );
     text
+}
+
+/// What an agent says in the end.
+pub fn where_the_model_is(dir: &Path) -> String {
+    let dir = dir.display();
+    format!(
+        "done: the model is {dir}/model.json; {dir}/report.html is for the holder of the rows, \
+         {dir}/report.shared.html for others"
+    )
 }
 
 /// The model in the units of the file.

@@ -38,6 +38,9 @@ pub struct Model {
     pub own_units: Option<OwnUnits>,
     /// How rows become columns; absent for generated data.
     pub schema: Option<serde_json::Value>,
+    /// Every public number of the run as it was planned.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<String>,
     /// Agents whose rows are not in it from a round on, and which round that is.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub went_on_without: BTreeMap<String, u64>,
@@ -90,6 +93,7 @@ impl Model {
                 .collect(),
             own_units: summary.own_units.clone(),
             schema: None,
+            settings: summary.settings.clone(),
             went_on_without: summary.went_on_without.clone(),
             privacy: summary.public().privacy_statement(),
         }

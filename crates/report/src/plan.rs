@@ -46,7 +46,8 @@ fn facts(plan: &Outline) -> Vec<(&'static str, String)> {
         facts.push((label, when.into()));
     }
     if let Some(clip) = plan.clip {
-        facts.push(("clip", short(clip)));
+        let then = if plan.clip_follows { " at first, then by how many rows it moves" } else { "" };
+        facts.push(("clip", format!("{}{then}", short(clip))));
     }
     facts.push(("reports", plan.reports.into()));
     if plan.gossip_rounds > 0 {

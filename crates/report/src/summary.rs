@@ -2,12 +2,17 @@
 
 use crate::units::OwnUnits;
 use dzoa::privacy::{Claim, FoundNoise, Statement};
+use dzoa::run::BestSeen;
+use dzoa::run::evaluate::Fit;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// What is written into every file that holds values which depend on private rows and are not
 /// protected: errors, gaps, accuracies, what was measured.
 pub const NOT_TO_BE_SHARED: &str = "for the holder of the rows: do not share";
+
+/// What is written into files that others may have.
+const SHARED: &str = "may be shared: protected quantities only";
 
 fn not_to_be_shared() -> String {
     NOT_TO_BE_SHARED.into()
@@ -33,6 +38,9 @@ pub struct Summary {
     pub loss: String,
     /// The agents' names.
     pub agent_names: Vec<String>,
+    /// The names of all agents of the network, where `agent_names` has one site's only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub network: Vec<String>,
     /// K.
     pub agents: usize,
     /// Edges of the network, by position.
@@ -45,6 +53,9 @@ pub struct Summary {
     pub rounds_done: u64,
     /// Repetitions.
     pub trials: usize,
+    /// How many were asked for, where the run was stopped before all of them had ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trials_asked: Option<usize>,
     /// The seed, if any.
     pub seed: Option<u64>,
     /// A seeded run is repeatable, and states no guarantee.
@@ -63,6 +74,10 @@ pub struct Summary {
     pub final_errors: Vec<Option<f64>>,
     /// Training accuracy of the mean model in every trial, for classifiers.
     pub accuracies: Vec<f64>,
+    /// How well the mean model fits the rows, first trial; from an agent, its own rows. Nothing of
+    /// it is protected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fit: Option<Fit>,
     /// The centralised objective at the mean model, mean over trials.
     pub objective: Option<f64>,
     /// The optimum, mean over trials.
@@ -74,6 +89,12 @@ pub struct Summary {
     pub optimum_stationarity: Option<f64>,
     /// Largest distance of an agent from the mean of the agents, first trial.
     pub consensus: Option<f64>,
+    /// Of black boxes: the best point whose value was seen, first trial. Nothing protects it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub best: Option<BestSeen>,
+    /// What is to be said of a run whose result is worse than its start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub divergence: Option<String>,
     /// One array per agent, first trial.
     pub coefficients: Vec<Vec<f64>>,
     /// Names of the coefficients.
@@ -100,11 +121,18 @@ pub struct Summary {
     pub moved_inside: u64,
     /// Time of the rounds alone, summed over trials.
     pub seconds: f64,
+    /// Of one site: seconds since its start at which it had done so many rounds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reached: Vec<(u64, f64)>,
     /// Agents that the others went on without, and from which round on.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub went_on_without: BTreeMap<String, u64>,
     /// One entry per agent.
     pub privacy: Vec<PrivacyEntry>,
+    /// Every public number as it was planned, `auto` ones among them: they may be pasted into a
+    /// config or network file, or behind `--set`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<String>,
     /// The config as given.
     pub config: serde_json::Value,
 }
@@ -157,6 +185,25 @@ impl PrivacyEntry {
 }
 
 impl Summary {
+    /// Its trials, in words.
+    pub fn trials_in_words(&self) -> String {
+        match (self.trials_asked, self.trials) {
+            (Some(asked), ended) => format!("{ended} of {asked} trials, the rest was stopped"),
+            (None, 1) => "1 trial".into(),
+            (None, trials) => format!("{trials} trials"),
+        }
+    }
+
+    /// The names of all agents of the network.
+    pub fn all_names(&self) -> &[String] {
+        if self.network.is_empty() { &self.agent_names } else { &self.network }
+    }
+
+    /// Whether it is one site's summary of a run with others.
+    pub fn is_of_one_site(&self) -> bool {
+        self.agent_names.len() < self.agents
+    }
+
     /// What may be said about the whole run.
     pub fn statement(&self) -> Statement {
         Statement::together(self.privacy.iter().map(|entry| &entry.statement))
@@ -181,7 +228,7 @@ impl Summary {
         statement.sentence() + &noise
     }
 
-    /// The summary without what was measured on private rows.
+    /// The summary without what was measured on private rows, for sentences about privacy.
     pub fn public(&self) -> Self {
         let mut public = self.clone();
         for entry in &mut public.privacy {
@@ -189,5 +236,41 @@ impl Summary {
             entry.epsilon_if_measured_noise_were_gaussian = None;
         }
         public
+    }
+
+    /// What may be shared: what was public before the run, and under an exact guarantee functions
+    /// of what was exchanged. A field that is not named here is not in it.
+    pub fn shared(&self) -> Self {
+        let exact = self.claim() == Claim::Exact;
+        let entry = |entry: &PrivacyEntry| PrivacyEntry::from(entry.statement.clone());
+        // What the agents agreed on. Where rows are, and what was asked of this machine, is left
+        // out.
+        let agreed = ["problem", "algorithm", "privacy", "schema"];
+        let config = agreed.iter().filter_map(|key| Some((*key, self.config.get(key)?.clone())));
+        Self {
+            sharing: SHARED.into(),
+            name: self.name.clone(),
+            status: self.status.clone(),
+            algorithm: self.algorithm.clone(),
+            mechanism: self.mechanism.clone(),
+            loss: self.loss.clone(),
+            agent_names: self.agent_names.clone(),
+            network: self.network.clone(),
+            agents: self.agents,
+            edges: self.edges.clone(),
+            features: self.features,
+            rounds: self.rounds,
+            rounds_done: self.rounds_done,
+            trials: self.trials,
+            seeded: self.seeded,
+            coefficients: if exact { self.coefficients.clone() } else { Vec::new() },
+            columns: self.columns.clone(),
+            own_units: self.own_units.clone().filter(|_| exact),
+            privacy: self.privacy.iter().map(entry).collect(),
+            settings: self.settings.clone(),
+            went_on_without: self.went_on_without.clone(),
+            config: config.map(|(key, value)| (key.to_string(), value)).collect(),
+            ..Self::default()
+        }
     }
 }

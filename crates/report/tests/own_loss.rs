@@ -234,7 +234,7 @@ fn a_loss_from_outside_is_reported_and_predicts_from_its_model() {
     let weights = read.weights();
     let scores: Vec<f64> = (0..rows.count()).map(|i| rows.rows.dot(i, &weights)).collect();
     // The labels are the sign of u - v, which is what the model should have found.
-    let fit = Fit::new(&*loss, &scores, &rows.targets);
+    let fit = Fit::new(&*loss, &scores, &rows.targets, 1.0);
     assert!(fit.accuracy.unwrap() > 0.95 && fit.r2.is_none(), "{fit:?}");
     let first = Prediction::new(&*loss, scores[0]);
     assert_eq!((first.value, first.probability), (rows.targets[0], None));

@@ -41,6 +41,11 @@ impl Error {
         &self.message
     }
 
+    /// The same as an error of the input.
+    pub fn as_input(self) -> Self {
+        Self { status: 2, ..self }
+    }
+
     /// The exit status.
     pub fn status(&self) -> u8 {
         self.status

@@ -40,6 +40,8 @@ pub struct Instances {
     pub graph: Graph,
     /// Names of the columns, the intercept included.
     pub columns: Vec<String>,
+    /// What the targets of a regression were divided by.
+    pub target_unit: f64,
     source: Source,
 }
 
@@ -81,7 +83,8 @@ impl Instances {
                 (names, Source::Fixed(Problem { agents, ..problem }))
             }
         };
-        Ok(Self { graph: spec.shape.graph(names, streams)?, columns, source })
+        let graph = spec.shape.graph(names, streams)?;
+        Ok(Self { graph, columns, target_unit: spec.target_unit(), source })
     }
 
     /// The network and the rows of one real agent with its own file. The other agents' rows are
@@ -91,7 +94,8 @@ impl Instances {
         let samples = Arc::new(spec.load(&site.file, &site.reading, None)?.samples);
         problem.agents = vec![samples; spec.listed.len()];
         let graph = spec.shape.graph(spec.listed.clone(), streams)?;
-        Ok(Self { graph, columns, source: Source::Fixed(problem) })
+        let target_unit = spec.target_unit();
+        Ok(Self { graph, columns, target_unit, source: Source::Fixed(problem) })
     }
 
     /// What is minimised.
@@ -136,6 +140,14 @@ impl Instances {
 }
 
 impl InstanceSpec<'_> {
+    /// Generated targets are in their own unit.
+    fn target_unit(&self) -> f64 {
+        match self.data {
+            DataSource::Synthetic(_) => 1.0,
+            _ => self.schema.map_or(1.0, Schema::target_scale),
+        }
+    }
+
     /// The columns with the intercept, and the problem without rows.
     fn empty(&self) -> Result<(Vec<String>, Problem)> {
         let spec = self.problem;
@@ -206,7 +218,12 @@ impl InstanceSpec<'_> {
         Ok((names, rows.collect()))
     }
 
-    fn load(&self, path: &Path, reading: &Reading, column: Option<&str>) -> Result<Loaded> {
+    pub(crate) fn load(
+        &self,
+        path: &Path,
+        reading: &Reading,
+        column: Option<&str>,
+    ) -> Result<Loaded> {
         let request = Request {
             schema: self.schema.ok_or_else(no_schema)?,
             targets: self.problem.loss.targets(),

@@ -23,6 +23,7 @@
 //! costs no privacy. Whatever a file holds, the answer is rows or an [`Error`] with a place, never
 //! a panic. [`infer_schema`] alone looks at the data for its answer, and its draft says so.
 
+mod check;
 mod encoding;
 mod error;
 mod infer;
@@ -38,6 +39,7 @@ mod shape;
 mod source;
 mod starter;
 
+pub use check::{Findings, SiteCheck};
 pub use error::{Error, Result, shown};
 pub use infer::{StudyDraft, draft_study, infer_schema};
 pub use instances::{INTERCEPT, InstanceSpec, Instances};
@@ -53,4 +55,4 @@ pub use reading::{Reading, SiteFile};
 pub use schema::{Feature, Schema};
 pub use shape::{Shape, ShapeKeys};
 pub use source::{DataSource, Split};
-pub use starter::starter_study;
+pub use starter::{FIRST_STEPS, starter_study};

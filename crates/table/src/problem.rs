@@ -129,6 +129,16 @@ pub fn weighed_by_rows(
         ))
         .hint("agree on the numbers of rows that are used, and write them into the file"));
     }
+    if only_own {
+        // Nothing of the others' places is used but their number of rows: rules ask for the
+        // smallest.
+        let samples = problem.agents[k].clone();
+        for (place, rows) in problem.agents.iter_mut().zip(listed) {
+            if let Some(rows) = rows.filter(|rows| *rows < own) {
+                *place = Arc::new(samples.select(&Vec::from_iter(0..rows)));
+            }
+        }
+    }
     let total = match only_own {
         true => listed.iter().copied().sum(),
         false => Some(problem.agents.iter().map(|samples| samples.count()).sum()),

@@ -12,6 +12,19 @@ const CONFIG: &str = include_str!("starter.toml");
 const FORGOTTEN: f64 = 0.04;
 const CLINICS: [(&str, usize); 3] = [("north", 80), ("south", 60), ("west", 40)];
 
+/// What to do first, for whoever types `dzoa` alone.
+pub const FIRST_STEPS: &str = "\
+dzoa: sparse models from private rows, without a coordinator
+
+  dzoa init --from north.csv south.csv   draft a config from one file per site
+  dzoa init my-study                     or begin with a small made-up study
+  dzoa check run.toml                    is everything ready?
+  dzoa run run.toml                      fit, with all sites in one process
+  dzoa predict --model model.json FILE   use the model
+  dzoa --help                            all commands: sites, audits, budgets
+  dzoa help config                       every key of a config
+";
+
 /// The names and contents of its files: a config, and the rows of three clinics.
 pub fn starter_study() -> Vec<(String, String)> {
     let rows = CLINICS.map(|(name, rows)| (format!("{name}.csv"), clinic(name, rows)));

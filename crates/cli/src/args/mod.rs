@@ -39,6 +39,13 @@ pub enum Command {
   dzoa run examples/hospitals/run.toml --set data.root=DIR
   dzoa run --set algorithm.lipschitz=3 --set run.trials=20 --json")]
     Run(RunArgs),
+    /// Is everything ready? Files, rows, plan, budget, output; nothing is released or written
+    #[command(after_help = "Examples:
+  dzoa check run.toml                                               all sites of a config
+  dzoa check --network network.toml --name north --data north.csv   one site
+
+Counts are of this machine's rows: they are for their holder.")]
+    Check(CheckArgs),
     /// Attack a mechanism: a lower bound on its epsilon, beside the claim
     #[command(after_help = "Examples:
   dzoa audit                                      the paper's nominal claim, one round
@@ -49,11 +56,13 @@ pub enum Command {
     #[command(after_help = "Examples:
   dzoa compare                                                   the paper's example
   dzoa compare examples/hospitals/run.toml --set data.root=DIR --epsilon 1 4 16
-  dzoa compare config.toml --algorithms d-zoa:output,dp-admm,dp-gd --epsilon 2 --trials 50
+  dzoa compare config.toml --algorithms joint-gradient:1,d-zoa:output,dp-gd --trials 50
 
-Every algorithm is tuned over twelve declared settings, on other draws than
-those reported. d-zoa takes a mechanism behind a colon: d-zoa:output,
-d-zoa:scalar, d-zoa:none. `admm` is exact and not private.")]
+Joint sums take their public rules; every other algorithm is tuned over twelve
+declared settings, on other draws than those reported. d-zoa takes a mechanism
+behind a colon: d-zoa:output, d-zoa:scalar, d-zoa:none. Joint sums take the
+number of agents that may collude: joint-gradient:1; without it, all others may.
+`admm` is exact and not private.")]
     Compare(CompareArgs),
     /// Draw the paper's figures, and those it should have had, as SVG, PNG and CSV
     #[command(after_help = "Examples:
@@ -97,7 +106,7 @@ paper's privacy, which is nominal: no guarantee. fig3-honest shows mechanisms th
 
 A row that cannot be predicted has an empty prediction, and the reason in the last column.")]
     Predict(PredictArgs),
-    /// Loss and accuracy (or R2) of a model on the rows of FILE
+    /// How well a model fits the rows of FILE: AUC, confusion, calibration; or R2, absolute error
     #[command(after_help = "Example:
   dzoa evaluate --model runs/adult/model.json adult.test --json")]
     Evaluate {
@@ -135,7 +144,7 @@ SIGTERM and Ctrl-C stop it after everything is kept; the same command goes on fr
         #[command(subcommand)]
         action: LedgerAction,
     },
-    /// Write report.html anew from a run's files
+    /// Write report.html and report.shared.html anew from a run's files
     Report {
         /// The directory of a run
         dir: PathBuf,
@@ -195,6 +204,41 @@ pub struct RunArgs {
     /// Print the plan (every chosen number, noise, charges, messages) and do nothing
     #[arg(long)]
     pub dry_run: bool,
+    /// Refuse to run unless the config's mechanism has a guarantee
+    #[arg(long, conflicts_with = "not_private")]
+    pub private: bool,
+    /// Run the same config without its mechanism, to see what privacy costs: nothing is protected
+    #[arg(long, conflicts_with = "ledger")]
+    pub not_private: bool,
+}
+
+/// Flags of `dzoa check`.
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// The config of `dzoa run`; without one, and without --network, the paper's example
+    #[arg(conflicts_with = "network")]
+    pub config: Option<PathBuf>,
+    /// The network file of `dzoa agent` and `dzoa launch` instead
+    #[arg(long, value_name = "FILE")]
+    pub network: Option<PathBuf>,
+    /// Which of its agents this is [default: all whose files it names]
+    #[arg(long, requires = "network")]
+    pub name: Option<String>,
+    /// The rows of that agent
+    #[arg(long, value_name = "FILE", requires = "name")]
+    pub data: Option<PathBuf>,
+    /// Where ca.pem, NAME.pem and NAME.key are
+    #[arg(long, value_name = "DIR", requires = "name")]
+    pub certs: Option<PathBuf>,
+    /// The ledger that would be charged: the agent's FILE, or the DIR of `dzoa run --ledger`
+    #[arg(long, value_name = "PATH")]
+    pub ledger: Option<PathBuf>,
+    /// Where it would write
+    #[arg(long, visible_alias = "state", value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Change one value of the config or network file
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<String>,
 }
 
 /// Flags of `dzoa certs`.
@@ -348,7 +392,7 @@ pub struct CompareArgs {
     #[arg(
         long,
         value_name = "LIST",
-        default_value = "d-zoa:output,d-zoa:scalar,dp-admm,p-admm,dp-gd,admm"
+        default_value = "joint-gradient,d-zoa:output,d-zoa:scalar,dp-admm,p-admm,dp-gd,admm"
     )]
     pub algorithms: String,
     /// Total epsilons of whole runs

@@ -39,5 +39,5 @@ pub fn audit(args: &AuditArgs) -> Result<()> {
         return terminal::print_json(&found.report);
     }
     let files = format!("\n  files in {}: audit.json, audit.svg\n", out.display());
-    terminal::print(&(found.report.describe() + &files))
+    terminal::print_words(&(found.report.describe() + &files))
 }

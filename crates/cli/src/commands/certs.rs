@@ -29,7 +29,7 @@ pub fn certs(args: &CertsArgs) -> Result<()> {
              `zenohd -c NAME.json5` beside them\n"
         }
     };
-    terminal::print(&format!(
+    terminal::print_words(&format!(
         "{} certificates, valid for {} days, in {dir}{}\n\n  \
          every agent gets ca.pem and its own NAME.pem and NAME.key\n  \
          ca.key stays where certificates are made: whoever has it can be any agent\n{routers}  \

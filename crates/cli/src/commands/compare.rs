@@ -42,7 +42,7 @@ pub fn compare(args: &CompareArgs) -> Result<()> {
     if args.common.json {
         return terminal::print_json(&compared.comparison);
     }
-    terminal::print(&format!(
+    terminal::print_words(&format!(
         "{}\n  files in {}: report.html, comparison.json, comparison.csv, comparison.md, \
          pareto.svg, pareto.png, tuning.csv\n",
         compared.text,

@@ -13,7 +13,7 @@ pub fn init(dir: &Path) -> Result<()> {
 /// Writes run.toml for these files, one per site.
 pub fn init_from(dir: &Path, from: &[PathBuf], target: Option<&str>) -> Result<()> {
     let StudyDraft { config, notes } = draft_study(from, target, dir)?;
-    terminal::print(&notes)?;
+    terminal::print_words(&notes)?;
     write(dir, vec![("run.toml".to_string(), config)])
 }
 
@@ -36,6 +36,7 @@ fn write(dir: &Path, files: Vec<(String, String)>) -> Result<()> {
             .map_err(|error| Error::run(format!("{}: {error}", path.display())))?;
         let _ = writeln!(text, "wrote {}", path.display());
     }
-    let _ = writeln!(text, "\nnext: dzoa run {}", dir.join("run.toml").display());
-    terminal::print(&text)
+    let config = dir.join("run.toml").display().to_string();
+    let _ = writeln!(text, "\nnext: dzoa check {config}, then dzoa run {config}");
+    terminal::print_words(&text)
 }

@@ -1,9 +1,9 @@
 //! `dzoa ledger show|verify|migrate`
 
 use crate::args::LedgerAction;
-use crate::ledger_file::{carry_over, read};
 use crate::terminal;
 use dzoa::privacy::{Ledger, LedgerRecord};
+use dzoa_report::ledger_file::{carry_over, read};
 use dzoa_table::Result;
 use serde_json::json;
 use std::fmt::Write;
@@ -58,7 +58,7 @@ fn print(file: &Path, ledger: &Ledger, json: bool, more: Option<String>) -> Resu
         }
         _ => text.push_str("budget none\n"),
     }
-    terminal::print(&(text + &more.unwrap_or_default()))
+    terminal::print_words(&(text + &more.unwrap_or_default()))
 }
 
 /// A line for every entry.

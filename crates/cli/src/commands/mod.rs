@@ -3,6 +3,7 @@
 pub mod agent;
 pub mod audit;
 pub mod certs;
+pub mod check;
 pub mod compare;
 pub mod init;
 pub mod launch;

@@ -5,10 +5,8 @@ use crate::terminal;
 use dzoa::problem::loss::{LOSSES, Loss};
 use dzoa::registry::Registry;
 use dzoa::run::evaluate::Fit;
-use dzoa_report::Model;
+use dzoa_report::{Model, describe_fit};
 use dzoa_table::{Loaded, Request, Result, Schema, SiteFile, Task, load, predictions_csv};
-use serde::Serialize;
-use std::fmt::Write;
 use std::sync::Arc;
 
 struct Fitted {
@@ -47,32 +45,9 @@ pub fn predict(args: &PredictArgs) -> Result<()> {
     terminal::print(&predictions_csv(&*loss, &schema, &loaded, &scores))
 }
 
-#[derive(Serialize)]
-struct Evaluation {
-    rows: usize,
-    /// Mean over the rows.
-    loss: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    accuracy: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    r2: Option<f64>,
-}
-
-/// Mean loss, and accuracy or R2.
+/// How well the model fits the rows of a file.
 pub fn evaluate(args: &ModelArgs, json: bool) -> Result<()> {
-    let Fitted { loss, loaded, scores, .. } = fitted(args, &[], Task::Evaluate)?;
-    let rows = loaded.samples.count();
-    let Fit { loss: average, accuracy, r2 } = Fit::new(&*loss, &scores, &loaded.samples.targets);
-    let evaluation = Evaluation { rows, loss: average, accuracy, r2 };
-    if json {
-        return terminal::print_json(&evaluation);
-    }
-    let mut text = format!("rows      {rows}\nloss      {average:.6} (mean {})\n", loss.name());
-    if let Some(accuracy) = accuracy {
-        let _ = writeln!(text, "accuracy  {accuracy:.4}");
-    }
-    if let Some(r2) = r2 {
-        let _ = writeln!(text, "R2        {r2:.4}");
-    }
-    terminal::print(&text)
+    let Fitted { schema, loss, loaded, scores } = fitted(args, &[], Task::Evaluate)?;
+    let fit = Fit::new(&*loss, &scores, &loaded.samples.targets, schema.target_scale());
+    if json { terminal::print_json(&fit) } else { terminal::print_words(&describe_fit(&fit)) }
 }

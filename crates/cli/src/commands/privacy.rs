@@ -41,7 +41,7 @@ fn show(json: bool, value: &serde_json::Value, lines: &[(&str, String)]) -> Resu
         let _ = writeln!(text, "{label:<width$}  {value}");
         text
     });
-    terminal::print(&text)
+    terminal::print_words(&text)
 }
 
 fn epsilon(args: &EpsilonArgs) -> Result<()> {
@@ -183,7 +183,7 @@ fn plan(args: &PlanArgs) -> Result<()> {
     let choices = choices(args, &graph, neighbourhood);
     match args.json {
         true => terminal::print_json(&plan_json(args, neighbourhood, &choices)),
-        false => terminal::print(&plan_text(args, neighbourhood, &choices)),
+        false => terminal::print_words(&plan_text(args, neighbourhood, &choices)),
     }
 }
 

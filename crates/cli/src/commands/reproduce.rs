@@ -20,13 +20,13 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<()> {
     let spec = ReproduceSpec { figure, trials: *trials, shard: *shard, seed: *seed, out };
     interrupt::listen();
     let (text, outcome) = dzoa_lab::reproduce(&spec, &Waiting::default(), interrupt::flag())?;
-    terminal::print(&text)?;
+    terminal::print_words(&text)?;
     outcome
 }
 
 /// Joins the trials of several machines and draws their figures.
 pub fn merge(args: &MergeArgs) -> Result<()> {
-    terminal::print(&dzoa_lab::merge(&args.dirs, &args.out)?)
+    terminal::print_words(&dzoa_lab::merge(&args.dirs, &args.out)?)
 }
 
 #[cfg(test)]

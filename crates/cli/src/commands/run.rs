@@ -3,12 +3,11 @@
 //! spec -> data -> plan -> run -> evaluate -> files.
 
 use crate::args::RunArgs;
-use crate::config::Config;
+use crate::config::{Config, DataSpec};
 use crate::files::{model, output_directory, write_files};
 use crate::interrupt;
-use crate::ledger_file::{self, LedgerFile, affordable};
 use crate::objectives::Objectives;
-use crate::outcome::outcome;
+use crate::outcome::{ended, outcome};
 use crate::progress::Progress;
 use crate::summarise::summarise;
 use crate::terminal;
@@ -17,6 +16,7 @@ use dzoa::plan::{Charges, Data, Forecast};
 use dzoa::prelude::*;
 use dzoa::privacy::{Budget, EarlierRuns, Ledger};
 use dzoa_report::describe;
+use dzoa_report::ledger_file::{self, LedgerFile, affordable};
 use dzoa_table::{Error, Result, shown};
 use rayon::prelude::*;
 use std::path::Path;
@@ -24,7 +24,7 @@ use std::path::Path;
 /// Simulates all agents and writes the files of the run.
 pub fn run(args: &RunArgs) -> Result<()> {
     // Spec.
-    let (config, data) = Config::load(args.common.config.as_deref(), &args.common.sets)?;
+    let (config, data) = as_private_as_asked(args)?;
     let out = output_directory(args.common.out.as_deref(), &config.name)?;
     let streams = config.streams()?;
     let pool = config.thread_pool()?;
@@ -49,20 +49,26 @@ pub fn run(args: &RunArgs) -> Result<()> {
     ledgers.resize_with(config.run.trials, Vec::new);
     let stage = Stage::new(&config, &objectives, &forecast, &progress, &out);
     drop(forecast);
-    let trials: Vec<Trial> = pool.install(|| {
+    let trials: Vec<Option<Trial>> = pool.install(|| {
         ledgers
             .into_par_iter()
             .enumerate()
             .map(|(trial, ledgers)| {
+                // What has not begun when Ctrl-C comes is not begun.
+                if trial > 0 && interrupt::asked() {
+                    return Ok(None);
+                }
                 let streams = streams.trial(trial as u64);
                 let books = Books::of(ledgers);
                 Trial::run(&stage, books, &streams, trial, |simulation, watch| {
                     Ok(simulation.run(watch))
                 })
+                .map(Some)
             })
             .collect::<Result<_>>()
     })?;
     progress.finish();
+    let trials = ended(trials)?;
 
     // Evaluate.
     let earlier_runs = match args.ledger {
@@ -76,9 +82,32 @@ pub fn run(args: &RunArgs) -> Result<()> {
     if args.common.json {
         terminal::print_json(&summary)?;
     } else {
-        terminal::print(&describe(&summary, &out))?;
+        terminal::print_words(&describe(&summary, &out))?;
     }
-    outcome(&trials, &out)
+    outcome(&trials, config.run.trials, &out)
+}
+
+/// The config, with its mechanism or without.
+fn as_private_as_asked(args: &RunArgs) -> Result<(Config, DataSpec)> {
+    let mut sets = args.common.sets.clone();
+    if args.not_private {
+        sets.push("privacy={ mechanism = \"none\" }".into());
+    }
+    let (mut config, data) = Config::load(args.common.config.as_deref(), &sets)?;
+    if args.not_private {
+        config.name += "-not-private";
+    }
+    if args.private && config.spec.mechanism.claimed().budget().is_none() {
+        let mechanism = shown(config.spec.mechanism.name());
+        return Err(Error::input(format!(
+            "--private: the config's mechanism {mechanism} has no guarantee"
+        ))
+        .hint(
+            "give it a budget: privacy.mechanism = \"joint\", privacy.total_epsilon = 2.0, \
+             privacy.delta = 1e-5",
+        ));
+    }
+    Ok((config, data))
 }
 
 /// The ledgers of `--ledger`, one per agent, opened before anything is computed.
@@ -136,7 +165,12 @@ fn open_ledgers(
     }
     // Only now, when all of them are known to last, does the run begin in any of them.
     for (file, samples) in ledgers.iter_mut().zip(&problem.agents) {
-        let run = ledger_file::Run { id: streams.run_id(), samples, planned, note: &config.name };
+        let run = ledger_file::Run {
+            id: streams.run_id(),
+            rows: &|hasher| samples.digest_into(hasher),
+            planned,
+            note: &config.name,
+        };
         if let Some(word) = file.begin(&run)? {
             eprintln!("note: {word}");
         }

@@ -44,6 +44,8 @@ pub struct Config {
     pub given: serde_json::Value,
     /// What relative paths are relative to.
     pub root: PathBuf,
+    /// Told what happened to rows, on the terminal of their holder.
+    pub note: fn(&str),
 }
 
 /// What is minimised over.
@@ -112,7 +114,8 @@ impl Config {
         }
         root.finish()?;
         let (given, root) = (node.to_json(), base.join(data.root));
-        Ok((Self { name, network, spec, mode, run, given, root }, data.spec))
+        let note = |note: &str| eprintln!("{note}");
+        Ok((Self { name, network, spec, mode, run, given, root, note }, data.spec))
     }
 
     /// The root of the run's randomness: its seed, or the operating system's entropy.
@@ -134,7 +137,7 @@ impl Config {
             shape: &self.network.shape,
             listed: self.network.agents.iter().map(|agent| agent.name.clone()).collect(),
             root: &self.root,
-            note: |note| eprintln!("{note}"),
+            note: self.note,
         }
     }
 

@@ -54,11 +54,12 @@ impl Adversary {
 
 /// An agent's part of a sum without noise: answers moved into the region, weighted and added up.
 pub fn noiseless(rows: &dyn Answers, weight: f64, ask: &Ask) -> Option<Vec<f64>> {
-    let mut sum = vec![0.0; ask.question.coordinates(ask.point.len())];
+    let mut sum = vec![0.0; ask.coordinates()];
     let (count, piece) = (rows.rows(), rows.piece());
     for first in (0..count).step_by(piece) {
         let answered = rows.answer(ask, first..count.min(first + piece), &mut |answer| {
             let mut moved = answer.to_vec();
+            moved.resize(sum.len(), 0.0);
             if let Some(hidden) = &ask.hidden {
                 hidden.region.project(&mut moved);
             }

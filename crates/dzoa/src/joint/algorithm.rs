@@ -204,7 +204,7 @@ impl Session {
         if members != got {
             return Err(NoSum::Missing { got, members }.into());
         }
-        let expected = step.ask.question.coordinates(step.ask.point.len());
+        let expected = step.ask.coordinates();
         let mut sum = vec![0.0; expected];
         for (agent, part) in parts.iter().enumerate() {
             let values = match part {

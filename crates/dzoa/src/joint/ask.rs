@@ -37,6 +37,16 @@ pub struct Hidden {
     pub mu: f64,
 }
 
+impl Ask {
+    /// Numbers in the sum.
+    pub fn coordinates(&self) -> usize {
+        match &self.hidden {
+            Some(hidden) => hidden.region.coordinates(),
+            None => self.question.coordinates(self.point.len()),
+        }
+    }
+}
+
 impl Question {
     /// A word for transcripts.
     pub fn purpose(&self) -> &'static str {

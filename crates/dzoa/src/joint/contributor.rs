@@ -299,7 +299,7 @@ impl Contributor {
 
     /// All answers as plain floats: piece by piece, and the pieces in their order.
     fn plain_sum(&self, step: &Step) -> Result<Vec<f64>, Failure> {
-        let count = step.ask.question.coordinates(step.ask.point.len());
+        let count = step.ask.coordinates();
         let pieces: Vec<Result<Vec<f64>, Failure>> = self
             .pieces()
             .into_par_iter()

@@ -55,6 +55,16 @@ pub(super) struct Shield {
     pub(super) mus: Arc<[f64]>,
 }
 
+impl Shield {
+    /// The answers in the sum of a round, which may say more than those.
+    pub(super) fn answers<'a>(&mut self, round: u64, sum: &'a [f64]) -> &'a [f64] {
+        match self.mus.get(round as usize) {
+            Some(&mu) => self.slopes.absorb(sum, mu),
+            None => sum,
+        }
+    }
+}
+
 /// A descent between two sums.
 #[derive(Clone, Debug)]
 pub struct SumDescent {
@@ -148,11 +158,15 @@ impl SumMethod for SumDescent {
 
     fn absorb(&mut self, sum: &[f64]) {
         let DescentSettings { rounds, step, burn_in, .. } = self.settings;
+        let point = self.point();
+        let sum = match &mut self.shield {
+            Some(shield) => shield.answers(self.done, sum),
+            None => sum,
+        };
         let gradient = match self.question(self.done) {
             Question::Values(frame) => frame.lift(sum),
             _ => sum.to_vec(),
         };
-        let point = self.point();
         let mut next: Vec<f64> = point.iter().zip(&gradient).map(|(a, g)| a - step * g).collect();
         if let Some(mu) = self.mu(self.done)
             && self.done as f64 >= burn_in * rounds as f64

@@ -18,6 +18,7 @@ mod algorithm;
 mod answers;
 mod ask;
 mod averaged;
+mod clip;
 mod contributor;
 mod descent;
 mod frame;

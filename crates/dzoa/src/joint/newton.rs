@@ -176,7 +176,13 @@ impl SumMethod for Newton {
     fn absorb(&mut self, sum: &[f64]) {
         match self.stage(self.done) {
             Stage::First | Stage::Second => self.take_hessian(sum),
-            stage => self.step(sum, stage),
+            stage => {
+                let gradient = match &mut self.shield {
+                    Some(shield) => shield.answers(self.done, sum),
+                    None => sum,
+                };
+                self.step(gradient, stage);
+            }
         }
         self.done += 1;
     }

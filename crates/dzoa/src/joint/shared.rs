@@ -121,7 +121,7 @@ impl SharedRounds for Joined {
 
     fn fits(&self, part: &SumPart) -> bool {
         let Some(step) = &self.step else { return false };
-        let expected = step.ask.question.coordinates(step.ask.point.len());
+        let expected = step.ask.coordinates();
         let hidden = matches!(part, SumPart::Words(_));
         part.len() == expected && hidden == step.ask.hidden.is_some()
     }

@@ -1,5 +1,6 @@
 //! How far two rows' answers can lie apart.
 
+use super::clip::FollowingClip;
 use super::frame::DirectionFrame;
 use crate::guarantee::NoGuarantee;
 use crate::problem::PublicProblem;
@@ -15,6 +16,8 @@ use std::sync::Arc;
 pub struct Slopes {
     /// Around the origin: c1, or the clip.
     radius: f64,
+    /// Where nobody knows how long answers are: a clip that finds out.
+    following: Option<FollowingClip>,
     /// The ball around a point of the axis of `w` that the loss knows of, and how long rows are.
     axis: Option<(Arc<dyn Loss>, f64)>,
     clipped: bool,
@@ -39,17 +42,71 @@ impl Slopes {
         };
         let slope = problem.loss.lipschitz().unwrap_or(f64::INFINITY);
         let axis = problem.loss.gradient_ball(0.0).map(|_| (problem.loss.clone(), radius / slope));
-        Ok(Self { radius, axis, clipped: false, rows_per_person })
+        Ok(Self { radius, following: None, axis, clipped: false, rows_per_person })
+    }
+
+    /// Of a smooth loss whose slopes have no bound: a clip that begins at residuals of a third of
+    /// the bound of the targets.
+    pub fn following_residuals(
+        problem: &PublicProblem,
+        targets: f64,
+        rows_per_person: u64,
+    ) -> Result<Self, NoGuarantee> {
+        let c3 = |k| crate::guarantee::c3(problem, k);
+        let most = (0..problem.agents()).try_fold(0.0, |most: f64, k| Ok(most.max(c3(k)?)))?;
+        let curvature = problem.loss.smoothness().unwrap_or(1.0);
+        // c3 is the curvature times the square of the longest row.
+        let first = (curvature * most).sqrt() * targets / 3.0;
+        Ok(Self::following(first, rows_per_person))
     }
 
     /// Of anything, clipped.
     pub fn clipped(clip: f64, rows_per_person: u64) -> Self {
-        Self { radius: clip, axis: None, clipped: true, rows_per_person }
+        Self { radius: clip, following: None, axis: None, clipped: true, rows_per_person }
+    }
+
+    /// Of anything, clipped at first so short or long, and then as the sums say.
+    pub fn following(first: f64, rows_per_person: u64) -> Self {
+        let following = Some(FollowingClip::new(first));
+        Self { following, ..Self::clipped(first, rows_per_person) }
+    }
+
+    /// Where a clip follows: the share of the rows that it is to move, what all rows weigh
+    /// together, and the noise in a sum of diameter one and mu one.
+    pub fn aiming_at(mut self, share: f64, weight: f64, unit: f64) -> Self {
+        if let Some(following) = &mut self.following {
+            following.aim_at(share, weight, unit * self.rows_per_person as f64);
+        }
+        self
+    }
+
+    /// Where a clip follows: by how much.
+    pub fn gaining(mut self, gain: f64) -> Self {
+        if let Some(following) = &mut self.following {
+            following.gain_by(gain);
+        }
+        self
+    }
+
+    /// Goes on with a sum of answers at this guarantee. Returns the answers in it.
+    pub(super) fn absorb<'a>(&mut self, sum: &'a [f64], mu: f64) -> &'a [f64] {
+        match (&mut self.following, sum.split_last()) {
+            (Some(following), Some((moved, answers))) => {
+                self.radius = following.next(*moved, mu);
+                answers
+            }
+            _ => sum,
+        }
     }
 
     /// Whether answers are clipped shorter than loss and rows allow.
     pub fn is_clipped(&self) -> bool {
         self.clipped
+    }
+
+    /// Whether the clip follows how many rows it moves.
+    pub fn is_following(&self) -> bool {
+        self.following.is_some()
     }
 
     /// The longest answer.
@@ -60,7 +117,7 @@ impl Slopes {
     /// Where gradients lie at this point.
     pub fn gradients(&self, w: &[f64]) -> Result<Region, NoRegion> {
         let Some((along, radius)) = self.ball(w)? else {
-            return Ok(Region::ball(w.len(), self.radius)?.rows_per_person(self.rows_per_person));
+            return self.around_zero(w.len());
         };
         let centre = w.iter().map(|w| w * along).collect();
         Ok(Region::around(centre, radius)?.rows_per_person(self.rows_per_person))
@@ -78,11 +135,16 @@ impl Slopes {
             .as_ref()
             .and_then(|(loss, row)| Some(0.5 * loss.smoothness()? * frame.half() * row * row));
         let (Some(remainder), Some((along, radius))) = (remainder, self.ball(w)?) else {
-            let count = frame.count();
-            return Ok(Region::ball(count, self.radius)?.rows_per_person(self.rows_per_person));
+            return self.around_zero(frame.count());
         };
         let centre = frame.along(w).into_iter().map(|w| w * along).collect();
         Ok(Region::around(centre, radius + remainder)?.rows_per_person(self.rows_per_person))
+    }
+
+    fn around_zero(&self, coordinates: usize) -> Result<Region, NoRegion> {
+        let ball = Region::ball(coordinates, self.radius)?;
+        let ball = if self.following.is_some() { ball.counting() } else { ball };
+        Ok(ball.rows_per_person(self.rows_per_person))
     }
 
     /// The loss's own ball: how far along `w` its centre is, as a part of `w`, and its radius.

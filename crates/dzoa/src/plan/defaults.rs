@@ -16,7 +16,7 @@ use dzoa_privacy::{Budget, Claim};
 impl RunSpec {
     /// What suits a loss where at most a budget is given: the mechanism that its slope allows, with
     /// everything left to the rules. Without an algorithm it is joint sums wherever the slope is
-    /// bounded. A mechanism that needs the two-point loop overrules the algorithm.
+    /// bounded, or smooth so that a clip can follow it. A mechanism that needs the two-point loop overrules the algorithm.
     pub fn for_budget(
         loss: &dyn Loss,
         algorithm: Option<Algorithm>,
@@ -26,7 +26,8 @@ impl RunSpec {
         let Some(Budget { epsilon, delta }) = budget else {
             return Ok(Self::new(algorithm.unwrap_or(Algorithm::Admm), Mechanism::none()));
         };
-        if let (None, Some(entry)) = (&algorithm, loss.lipschitz().and(JOINT.first())) {
+        let slope = loss.lipschitz().or(loss.smoothness());
+        if let (None, Some(entry)) = (&algorithm, slope.and(JOINT.first())) {
             let total = Keys {
                 total_epsilon: Some(epsilon),
                 delta: Some(delta),
@@ -112,8 +113,11 @@ mod tests {
             let spec = RunSpec::for_budget(loss, Some(Algorithm::Admm), budget, 1).unwrap();
             (spec.algorithm.name(), spec.mechanism.name())
         };
-        let free = RunSpec::for_budget(&Logistic, None, budget, 1).unwrap();
-        assert_eq!((free.algorithm.name(), free.mechanism.name()), ("joint-gradient", "joint"));
+        for loss in [&Logistic as &dyn Loss, &Squared] {
+            let free = RunSpec::for_budget(loss, None, budget, 1).unwrap();
+            let names = (free.algorithm.name(), free.mechanism.name());
+            assert_eq!(names, ("joint-gradient", "joint"), "{}", loss.name());
+        }
         assert_eq!(chosen(&Squared, budget), ("d-zoa", "scalar"));
         assert_eq!(chosen(&Logistic, budget), ("admm", "output"));
         assert_eq!(chosen(&Squared, None), ("admm", "none"));

@@ -37,6 +37,8 @@ pub struct Outline {
     pub smoothing: Option<f64>,
     /// C, where the mechanism clips.
     pub clip: Option<f64>,
+    /// Whether that is only the first, and sums say how it goes on.
+    pub clip_follows: bool,
     /// When steps are decided, where that is not before the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steps: Option<&'static str>,
@@ -56,6 +58,26 @@ pub struct Outline {
     pub oracle_calls: Option<u64>,
     /// One entry for each agent that is planned for.
     pub agents: Vec<AgentOutline>,
+}
+
+impl Outline {
+    /// Every public number that was chosen or given, as `key=value`: it may be pasted into a
+    /// config, or behind `--set`.
+    pub fn settings(&self) -> Vec<String> {
+        let whole = |key: &str, value: Option<usize>| value.map(|v| format!("{key}={v}"));
+        let number = |key: &str, value: Option<f64>| value.map(|v| format!("{key}={v:?}"));
+        let name = format!("algorithm.name=\"{}\"", self.algorithm);
+        let chosen = [
+            Some(name),
+            number("algorithm.rho", self.rho),
+            Some(format!("algorithm.rounds={}", self.rounds)),
+            whole("algorithm.inner_steps", self.inner_steps),
+            whole("algorithm.directions", self.directions),
+            number("algorithm.smoothing", self.smoothing),
+            number("privacy.clip", self.clip),
+        ];
+        chosen.into_iter().flatten().collect()
+    }
 }
 
 /// One agent's numbers.
@@ -114,6 +136,7 @@ impl Plan {
             directions: inner.map(|inner| inner.directions),
             smoothing: inner.map(|inner| inner.smoothing),
             clip: self.clip(),
+            clip_follows: self.joint().is_some_and(|joint| joint.following_clip().is_some()),
             steps: None,
             reports,
             gossip_rounds,

@@ -393,9 +393,10 @@ impl Plan {
         &self.agents
     }
 
-    /// C, where the mechanism clips.
+    /// C, where the mechanism clips; where the clip follows how many rows it moves, the first.
     pub fn clip(&self) -> Option<f64> {
-        self.spec.mechanism.clip(&self.data)
+        let found = self.joint.as_ref().and_then(|joint| joint.following_clip());
+        self.spec.mechanism.clip(&self.data).or(found)
     }
 
     /// What every agent has spent after each round.

@@ -16,7 +16,7 @@ pub use build::{
 pub use drive::{OutOfStep, Releasing, drive};
 pub use lockstep::Lockstep;
 pub use observe::{EarlyStop, Observer, Residuals, RoundView};
-pub use record::{AgentRecord, Recorder, ValueRecord, ValueRecorder};
+pub use record::{AgentRecord, BestSeen, Recorder, ValueRecord, ValueRecorder};
 pub use simulate::simulate;
 pub use sums::{JointSimulation, NotReplayed};
 

@@ -6,6 +6,7 @@ use crate::problem::regularizer::Penalty;
 use crate::problem::{BlackBox, Failure, Problem};
 use crate::reference::Optimum;
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -112,7 +113,8 @@ pub struct ValueRecord {
     pub evaluations: Vec<u64>,
 }
 
-/// Watches black boxes. Every recorded round asks each box for one value more, counted apart. Like
+/// Watches black boxes. Every recorded round, and the start, ask each box for one
+/// value more, counted apart. Like
 /// [`Recorder`] it is for whoever holds all the boxes.
 pub struct ValueRecorder {
     boxes: Vec<Arc<BlackBox>>,
@@ -123,12 +125,65 @@ pub struct ValueRecorder {
     last: Vec<Vec<f64>>,
     /// What was recorded, one entry per round.
     pub records: Vec<ValueRecord>,
+    /// The value at zero, where a run begins.
+    start: Option<f64>,
+    best: Option<BestSeen>,
+}
+
+/// The point with the least value that was seen. Where values are noisy, its value is the luckiest
+/// of those that were asked for, and asking again may give a larger one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BestSeen {
+    /// m; 0 is the start, and the end has the number of its last round.
+    pub round: u64,
+    /// `sum_k f_k` there.
+    pub objective: f64,
+    /// The mean of what the agents reported.
+    pub point: Vec<f64>,
 }
 
 impl ValueRecorder {
     /// A recorder for a run of `rounds` rounds; `penalty` is the whole regulariser, `eta R`.
     pub fn new(boxes: Vec<Arc<BlackBox>>, penalty: Penalty, every: u64, rounds: u64) -> Self {
-        Self { boxes, penalty, every, rounds, last: Vec::new(), records: Vec::new() }
+        let (last, records) = (Vec::new(), Vec::new());
+        Self { boxes, penalty, every, rounds, last, records, start: None, best: None }
+    }
+
+    /// The best of all points whose value was asked for; nothing where none was.
+    pub fn best(&self) -> Option<&BestSeen> {
+        self.best.as_ref()
+    }
+
+    /// The value of the result, which may be the best of all. Nothing where no values are recorded.
+    pub fn conclude(&mut self, b: &[f64]) -> Option<f64> {
+        let asked = (self.every > 0).then(|| self.objective(b).ok()).flatten();
+        let round = self.records.last().map_or(self.rounds, |record| record.round);
+        self.see(round, asked, b);
+        asked
+    }
+
+    /// What to say about a run whose result is worse than its start.
+    pub fn divergence(&self, value: f64) -> Option<String> {
+        let (start, best) = (self.start?, self.best.as_ref()?);
+        let plain = |value: f64| match value.abs() {
+            size if (1e-4..1e6).contains(&size) => format!("{value:.4}"),
+            _ => format!("{value:.3e}"),
+        };
+        (value > start).then(|| {
+            let [value, start, least] = [value, start, best.objective].map(plain);
+            format!(
+                "diverged: the result has the objective {value}, more than the start's {start}; \
+                 the best point seen has {least}, in round {}",
+                best.round
+            )
+        })
+    }
+
+    fn see(&mut self, round: u64, objective: Option<f64>, point: &[f64]) {
+        let Some(objective) = objective.filter(|value| value.is_finite()) else { return };
+        if self.best.as_ref().is_none_or(|best| objective < best.objective) {
+            self.best = Some(BestSeen { round, objective, point: point.to_vec() });
+        }
     }
 
     /// `sum_k f_k(b)`.
@@ -146,6 +201,13 @@ impl Observer for ValueRecorder {
         let round = view.round;
         let due = self.every > 0
             && (round == 1 || round.is_multiple_of(self.every) || round == self.rounds);
+        if self.last.is_empty() && self.every > 0 {
+            let zero = vec![0.0; centre.len()];
+            self.start = self.objective(&zero).ok();
+            self.see(0, self.start, &zero);
+        }
+        let objective = due.then(|| self.objective(&centre).ok()).flatten();
+        self.see(round, objective, &centre);
         let moved = now.iter().zip(&self.last).flat_map(|(now, last)| now.iter().zip(last));
         let change = match self.last.is_empty() {
             true => now.iter().flatten().fold(0.0, |most: f64, b| most.max(b.abs())),
@@ -153,7 +215,7 @@ impl Observer for ValueRecorder {
         };
         self.records.push(ValueRecord {
             round,
-            objective: due.then(|| self.objective(&centre).ok()).flatten(),
+            objective,
             consensus: now.iter().map(|beta| distance(beta, &centre)).collect(),
             change,
             evaluations: self.boxes.iter().map(|known| known.evaluations()).collect(),

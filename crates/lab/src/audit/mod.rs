@@ -81,8 +81,10 @@ pub fn audit(
     let plan = plan.seen_for(rounds);
     let pair = worst_pair(&plan, k, spec.bounded_targets)?;
     let masked = plan.joint().is_some_and(JointPlan::masked);
-    let attacks = 1 + if spec.controls { 2 + u64::from(masked) } else { 0 };
-    let runs = 2 * spec.trials as u64 * attacks;
+    let unmasked = masked && colluders != spec.graph.len() - 1;
+    let weakened = scaled(&plan, CONTROL_SCALE).is_some();
+    let controls = 1 + u64::from(weakened) + u64::from(unmasked);
+    let runs = 2 * spec.trials as u64 * (1 + if spec.controls { controls } else { 0 });
     let agent = &spec.graph.names()[k];
     watcher.begin_runs(runs, &format!("{}: attacking agent {agent}", spec.name));
     let attack = Attack { plan: &plan, k, colluders, trials: spec.trials, watcher, interrupt };

@@ -10,7 +10,7 @@ use dzoa::privacy::calibrate::Schedule;
 use dzoa::privacy::{Budget, EarlierRuns};
 use dzoa::reference::Optimum;
 use dzoa::run::Costs;
-use dzoa::run::evaluate::{NormalisedError, accuracy, mean};
+use dzoa::run::evaluate::{Fit, NormalisedError, mean};
 use dzoa::tuning::{Setting, Sizes};
 use dzoa_report::refused;
 use dzoa_table::{Error, Instances, Result};
@@ -53,14 +53,14 @@ impl ComparisonDraw {
 }
 
 /// What one run came to.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Outcome {
     /// The paper's metric; infinite where the run left the finite numbers.
     pub error: f64,
     /// `f - f*` of the mean model.
     pub gap: f64,
-    /// Rows on the right side, for classifiers.
-    pub accuracy: Option<f64>,
+    /// How well the mean model fits all rows.
+    pub fit: Option<Fit>,
     pub costs: Costs,
     pub seconds: f64,
 }
@@ -89,6 +89,15 @@ pub struct ContestEntry {
     pub outcomes: Vec<Outcome>,
     /// The largest exact epsilon that a run spent, over the agents.
     pub spent: Option<f64>,
+}
+
+/// Counts a run when it is over, refused ones included.
+struct Done<'a>(&'a dyn Watcher);
+
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        self.0.run_done();
+    }
 }
 
 /// Everything that the contenders share.
@@ -166,6 +175,7 @@ impl Contest<'_> {
         entry.settings = setting.parts();
         // One after the other, so that seconds are those of a run that has the machine to itself.
         for draw in self.reported {
+            let _done = Done(self.watcher);
             let Ran { outcome, needs, spent, rounds } = self.run(&spec, draw)?;
             (entry.needs, entry.rounds) = (needs, rounds);
             entry.spent = match (entry.spent, spent) {
@@ -182,6 +192,7 @@ impl Contest<'_> {
         let contender = &entry.contender;
         let grid = contender.grid(&self.sizes(entry.epsilon), total)?;
         let tried = tune(&grid, self.tuning, Middle::Median, |setting, draw| {
+            let _done = Done(self.watcher);
             let mut spec = self.spec(contender, total, setting)?;
             if spec.mechanism.certifies() {
                 // Either way the release lies within tau of the same point: tune with the short
@@ -190,6 +201,9 @@ impl Contest<'_> {
             }
             Ok::<f64, Error>(self.run(&spec, draw)?.outcome.error)
         });
+        // A grid of a single setting leaves the others undone.
+        let left = Self::runs(self.tuning.len(), 0) - (grid.len() * self.tuning.len()) as u64;
+        (0..left).for_each(|_| self.watcher.run_done());
         let mut refusal = None;
         for (setting, error) in grid.into_iter().zip(tried) {
             let error = match error {
@@ -220,7 +234,6 @@ impl Contest<'_> {
         if self.interrupt.asked() {
             return Err(Error::run("stopped by Ctrl-C; an unfinished comparison compares nothing"));
         }
-        self.watcher.run_done();
         let estimates: Vec<Vec<f64>> =
             (0..simulation.len()).map(|k| simulation.estimate(k)).collect();
         let finished = status == Status::Finished;
@@ -246,7 +259,7 @@ impl Contest<'_> {
             // Where the optimum is zero or unknown the gap must do.
             error: known(error.or(gap)),
             gap: known(gap),
-            accuracy: accuracy(problem, &model),
+            fit: Fit::of_problem(problem, &model, self.instances.target_unit),
             costs: simulation.costs(),
             seconds,
         };

@@ -178,6 +178,11 @@ fn notes(instances: &Instances, seed: u64) -> Vec<String> {
     ];
     if instances.is_fixed() {
         notes.push(
+            "Errors, accuracy and other measures are taken on the rows as they are: unprotected, \
+             do not share."
+                .into(),
+        );
+        notes.push(
             "Tuning ran on the same rows and is not charged: settings for private use must come \
              from public \
              data or rules."

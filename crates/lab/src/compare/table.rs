@@ -2,8 +2,8 @@
 
 use super::contest::{ContestEntry, Outcome};
 use dzoa::privacy::{Claim, Colluders};
-use dzoa::run::evaluate::quantile;
-use dzoa_report::{Comparison, ComparisonRow, ParetoPoint, csv_field};
+use dzoa::run::evaluate::{Fit, quantile};
+use dzoa_report::{Comparison, ComparisonRow, FitMedians, ParetoPoint, csv_field};
 use std::fmt::Write as _;
 
 /// The row of one entry; costs are those of the first trial.
@@ -12,7 +12,8 @@ pub fn row(entry: &ContestEntry) -> ComparisonRow {
         let values: Vec<f64> = entry.outcomes.iter().map(get).collect();
         Some(quantile(&values, share)).filter(|value| value.is_finite())
     };
-    let accuracies: Vec<f64> = entry.outcomes.iter().filter_map(|o| o.accuracy).collect();
+    let fits: Vec<&Fit> = entry.outcomes.iter().filter_map(|o| o.fit.as_ref()).collect();
+    let accuracies: Vec<f64> = fits.iter().filter_map(|fit| fit.accuracy).collect();
     let costs = entry.outcomes.first().map(|outcome| outcome.costs).unwrap_or_default();
     let private = entry.contender.is_private();
     ComparisonRow {
@@ -26,12 +27,13 @@ pub fn row(entry: &ContestEntry) -> ComparisonRow {
         error_high: pick(|o| o.error, 0.9),
         objective_gap: pick(|o| o.gap, 0.5),
         accuracy: Some(quantile(&accuracies, 0.5)).filter(|value| value.is_finite()),
+        fit: FitMedians::new(&fits),
         rounds: entry.rounds,
         messages: costs.messages,
         bytes: costs.bytes,
         oracle_calls: costs.oracle_calls,
         seconds: pick(|o| o.seconds, 0.5).unwrap_or(0.0),
-        needs: needs(entry),
+        needs: taken(entry),
         settings: entry.settings.iter().map(|setting| plain(setting)).collect(),
         note: String::new(),
     }
@@ -41,7 +43,7 @@ pub fn row(entry: &ContestEntry) -> ComparisonRow {
 const COLLUDING: &str = "colluding";
 
 /// What it takes, the condition of its guarantee among it.
-fn needs(entry: &ContestEntry) -> Vec<String> {
+fn taken(entry: &ContestEntry) -> Vec<String> {
     let condition = match entry.contender.colluders {
         Some(Colluders::AtMost(count)) => Some(format!("at most {count} {COLLUDING}")),
         Some(Colluders::All) | None => None,
@@ -175,9 +177,11 @@ fn within(better: &ComparisonRow, worse: &ComparisonRow) -> &'static str {
     }
 }
 
-/// The table on the terminal.
+/// The table on a terminal of 80 columns; the files hold the rest.
 pub fn text(comparison: &Comparison) -> String {
     let mut text = format!("{}: {}\n", comparison.title, comparison.setting);
+    let classes = comparison.rows.iter().any(|row| row.accuracy.is_some());
+    let names = if classes { ["accuracy", "AUC"] } else { ["R2", "abs err"] };
     let mut last = Some(f64::NAN);
     for row in &comparison.rows {
         if row.epsilon != last {
@@ -186,46 +190,57 @@ pub fn text(comparison: &Comparison) -> String {
                 Some(epsilon) => writeln!(text, "\n  epsilon {epsilon}"),
                 None => writeln!(text, "\n  not private"),
             };
+            let [first, second] = names;
             let _ = writeln!(
                 text,
-                "  {:<23} {:>9} {:>20} {:>8} {:>6} {:>8} {:>10} {:>9} {:>8}  needs",
-                "algorithm",
-                "error",
-                "10 % to 90 %",
-                "accuracy",
-                "rounds",
-                "messages",
-                "bytes",
-                "calls",
-                "seconds"
+                "  {:<22} {:>8} {:>20} {first:>8} {second:>7} {:>6}",
+                "algorithm", "error", "10 % to 90 %", "rounds"
             );
         }
         if let Some(reason) = &row.refused {
-            let _ = writeln!(text, "  {:<23} refused: {reason}", row.algorithm);
+            let _ = writeln!(text, "  {:<22} refused: {reason}", row.algorithm);
             continue;
         }
         let number = |value: Option<f64>| value.map_or("diverged".into(), short);
         let band = format!("{} to {}", number(row.error_low), number(row.error_high));
-        let needs = if row.needs.is_empty() { "values only".into() } else { row.needs.join(", ") };
+        let fit = match classes {
+            true => [row.accuracy, row.fit.auc].map(|value| value.map(|v| format!("{v:.3}"))),
+            false => [row.fit.r2, row.fit.mean_absolute_error].map(|value| value.map(short)),
+        };
+        let [first, second] = fit.map(|value| value.unwrap_or("-".into()));
         let _ = writeln!(
             text,
-            "  {:<23} {:>9} {:>20} {:>8} {:>6} {:>8} {:>10} {:>9} {:>8}  {needs}",
+            "  {:<22} {:>8} {band:>20} {first:>8} {second:>7} {:>6}",
             row.algorithm,
             number(row.error_median),
-            band,
-            row.accuracy.map_or("-".into(), |accuracy| format!("{accuracy:.3}")),
             row.rounds,
-            row.messages,
-            row.bytes,
-            row.oracle_calls,
-            format!("{:.3}", row.seconds),
         );
     }
+    needs(&comparison.rows, &mut text);
     let _ = writeln!(text, "\n  {}", comparison.verdict);
     for note in &comparison.notes {
         let _ = writeln!(text, "  {note}");
     }
     text
+}
+
+/// What each algorithm takes: a line for all that take the same.
+fn needs(rows: &[ComparisonRow], text: &mut String) {
+    let mut groups: Vec<(&[String], Vec<&str>)> = Vec::new();
+    for row in rows.iter().filter(|row| row.refused.is_none()) {
+        let name = row.algorithm.as_str();
+        match groups.iter_mut().find(|(needs, _)| *needs == row.needs) {
+            Some((_, names)) if names.contains(&name) => {}
+            Some((_, names)) => names.push(name),
+            None => groups.push((&row.needs, vec![name])),
+        }
+    }
+    text.push('\n');
+    for (needs, names) in groups {
+        let needs = if needs.is_empty() { "values only".into() } else { needs.join(", ") };
+        let _ = writeln!(text, "  needs {needs}: {}", names.join(", "));
+    }
+    text.push_str("  messages, bytes, calls, seconds and settings: comparison.csv\n");
 }
 
 /// Three digits that a reader takes in at a glance.
@@ -251,10 +266,9 @@ pub fn markdown(comparison: &Comparison) -> String {
     let Comparison { setting, verdict, rows, .. } = comparison;
     let mut text = format!("{setting}.\n\n{verdict}\n\n");
     text.push_str(
-        "| epsilon | algorithm | error, median (10 % to 90 %) | accuracy | rounds | messages | \
-         bytes | \
-         oracle calls | seconds | needs |\n| ---: | --- | --- | ---: | ---: | ---: | ---: | ---: | \
-         ---: | --- |\n",
+        "| epsilon | algorithm | error, median (10 % to 90 %) | accuracy | AUC | R2 | \
+         absolute error | rounds | messages | bytes | oracle calls | seconds | needs |\n| ---: | \
+         --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |\n",
     );
     let number = |value: Option<f64>| value.map_or("diverged".into(), short);
     for row in rows {
@@ -262,11 +276,14 @@ pub fn markdown(comparison: &Comparison) -> String {
         if let Some(reason) = &row.refused {
             let _ = writeln!(
                 text,
-                "| {epsilon} | {} | refused: {reason} | | | | | | | |",
+                "| {epsilon} | {} | refused: {reason} | | | | | | | | | | |",
                 row.algorithm
             );
             continue;
         }
+        let FitMedians { auc, r2, mean_absolute_error, .. } = row.fit;
+        let measures = [row.accuracy, auc, r2, mean_absolute_error]
+            .map(|value| value.map_or("-".into(), short));
         let _ = writeln!(
             text,
             "| {epsilon} | {} | {} ({} to {}) | {} | {} | {} | {} | {} | {:.3} | {} |",
@@ -274,7 +291,7 @@ pub fn markdown(comparison: &Comparison) -> String {
             number(row.error_median),
             number(row.error_low),
             number(row.error_high),
-            row.accuracy.map_or("-".into(), |accuracy| format!("{accuracy:.3}")),
+            measures.join(" | "),
             row.rounds,
             row.messages,
             row.bytes,
@@ -290,8 +307,10 @@ pub fn markdown(comparison: &Comparison) -> String {
 pub fn csv(rows: &[ComparisonRow]) -> String {
     let mut csv = String::from(
         "epsilon,algorithm,claim,error_median,error_low,error_high,objective_gap,accuracy,rounds,\
-         messages,bytes,oracle_calls,seconds,needs,settings,refused\n",
+         messages,bytes,oracle_calls,seconds,needs,settings,refused",
     );
+    FitMedians::default().named().iter().for_each(|(name, _)| csv.extend([",", name]));
+    csv.push('\n');
     let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
     for row in rows {
         let fields = [
@@ -312,7 +331,9 @@ pub fn csv(rows: &[ComparisonRow]) -> String {
             row.settings.join("; "),
             row.refused.clone().unwrap_or_default(),
         ];
-        let fields: Vec<String> = fields.iter().map(|field| csv_field(field)).collect();
+        let fits = row.fit.named().map(|(_, value)| number(value));
+        let fields: Vec<String> =
+            fields.iter().chain(&fits).map(|field| csv_field(field)).collect();
         csv.push_str(&fields.join(","));
         csv.push('\n');
     }

@@ -74,13 +74,13 @@ impl Accumulator {
 
     /// Adds the vector of one row.
     pub fn add(&mut self, vector: &[f64]) -> Result<(), BadRow> {
-        let (got, coordinates) = (vector.len(), self.values.len());
+        let (got, coordinates) = (vector.len(), self.context.query().region().answers());
         if got != coordinates {
             return Err(BadRow::Length { got, coordinates });
         }
         self.count(1)?;
         let Self { context, row, values, factor, largest, .. } = self;
-        row.copy_from_slice(vector);
+        row[..coordinates].copy_from_slice(vector);
         context.query().region().project(row);
         for (sum, value) in values.iter_mut().zip(row.iter()) {
             // No overflow: the plan's rows times the largest are at most 2^52.

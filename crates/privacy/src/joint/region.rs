@@ -31,6 +31,8 @@ pub struct Region {
     centre: Arc<[f64]>,
     radius: f64,
     diameter: f64,
+    /// Whether one more number says how many rows were moved.
+    counting: bool,
 }
 
 /// A ball that is none. All of its numbers are public, so this ends a run in public.
@@ -63,7 +65,16 @@ impl Region {
         }
         // A projected vector may be off by the last place of its coordinates.
         let diameter = round_up(2.0 * (radius + f64::EPSILON * reach));
-        Ok(Self { centre: centre.into(), radius, diameter })
+        Ok(Self { centre: centre.into(), radius, diameter, counting: false })
+    }
+
+    /// The region with one more number a row: half the radius where the row was moved, and nothing
+    /// where it was not. So the sum says how many rows are clipped, under the same noise and paid
+    /// by the same charge: two rows differ by a diameter in all numbers but the last, and by half a
+    /// radius in that one.
+    pub fn counting(self) -> Self {
+        let diameter = round_up(self.diameter.hypot(0.5 * self.radius) * (1.0 + 1e-15));
+        Self { diameter, counting: true, ..self }
     }
 
     /// The ball that holds the gradients of the logistic loss at the point `w`, for rows of at most
@@ -98,8 +109,13 @@ impl Region {
         self.diameter
     }
 
-    /// Coordinates of a row's vector.
+    /// Coordinates of a row's vector as it is added.
     pub fn coordinates(&self) -> usize {
+        self.answers() + usize::from(self.counting)
+    }
+
+    /// Coordinates of what a row answers.
+    pub fn answers(&self) -> usize {
         self.centre.len()
     }
 
@@ -109,12 +125,20 @@ impl Region {
         (ball::norm(&self.centre) + self.radius) * rounding
     }
 
-    /// Moves a row's vector into the ball. What is no number counts as 0.
+    /// Moves a row's vector into the ball. What is no number counts as 0. Where rows are counted,
+    /// whatever stands in the last place is replaced.
     ///
     /// The distance from the centre is compared with a margin for its own rounding, which is at
     /// most an eighth of a last place a coordinate: what ends here is within the radius, but for
     /// the last place of its coordinates.
     pub fn project(&self, vector: &mut [f64]) {
+        let (vector, count) = vector.split_at_mut(self.answers().min(vector.len()));
+        let moved = self.project_answer(vector);
+        count.iter_mut().for_each(|count| *count = if moved { 0.5 * self.radius } else { 0.0 });
+    }
+
+    /// Whether the vector had to be moved.
+    fn project_answer(&self, vector: &mut [f64]) -> bool {
         for value in vector.iter_mut() {
             *value = if value.is_finite() { value.clamp(-LARGEST, LARGEST) } else { 0.0 };
         }
@@ -124,12 +148,14 @@ impl Region {
         }
         let margin = 1.0 + (vector.len() + 32) as f64 * f64::EPSILON;
         let length = squares.iter().sum::<f64>().sqrt() * margin;
-        if length > self.radius {
+        let moved = length > self.radius;
+        if moved {
             let factor = self.radius / length;
             for (value, centre) in vector.iter_mut().zip(self.centre.iter()) {
                 *value = centre + (*value - centre) * factor;
             }
         }
+        moved
     }
 }
 
@@ -168,6 +194,11 @@ mod tests {
             assert!(Region::around(vec![bad], 1.0).is_err() && Region::ball(1, bad).is_err());
         }
         assert!(Region::ball(1, -1.0).is_err() && Region::ball(1, 1e-200).is_err());
+        // What counts says who was moved.
+        let counting = Region::ball(2, 2.0).unwrap().counting();
+        assert_eq!(projected(&counting, vec![1.0, 1.0, 9.0]), [1.0, 1.0, 0.0]);
+        assert_eq!(projected(&counting, vec![0.0, 5.0, 9.0])[2], 1.0);
+        assert!((counting.diameter() - 17.0f64.sqrt()).abs() < 1e-12);
         // A diameter that is no number narrows nothing.
         let region = Region::ball(2, 1.0).unwrap();
         assert_eq!(region.clone().narrowed(f64::NAN), region);
@@ -183,12 +214,16 @@ mod tests {
             seeds in prop::collection::vec(any::<(u64, u64)>(), 30),
         ) {
             let region = Region::logistic(&w).unwrap();
+            let counting = Region::ball(w.len(), 0.5).unwrap().counting();
             // Any bits at all: subnormal, huge, infinite, none.
             let pick = |which: fn(&(u64, u64)) -> u64| {
                 let bits = seeds[..w.len()].iter().map(|pair| f64::from_bits(which(pair)));
-                projected(&region, bits.collect())
+                let answer: Vec<f64> = bits.collect();
+                let counted = answer.iter().copied().chain([f64::NAN]).collect();
+                [projected(&region, answer), projected(&counting, counted)]
             };
-            let (a, b) = (pick(|pair| pair.0), pick(|pair| pair.1));
+            let ([a, a_counted], [b, b_counted]) = (pick(|pair| pair.0), pick(|pair| pair.1));
+            prop_assert!(distance(&a_counted, &b_counted) <= counting.diameter());
             prop_assert!(distance(&a, &b) <= region.diameter());
             for v in [&a, &b] {
                 prop_assert!(v.iter().all(|x| x.abs() <= region.reach()));

@@ -119,7 +119,17 @@ impl Statement {
     /// Why a page with measurements must stay with the holder of the rows.
     pub const MEASURED_ON_ROWS: &'static str = "Errors, optimum, accuracy and what was measured \
         are computed from the rows as they are. No guarantee covers them, whatever is claimed for \
-        the messages. model.json holds what was exchanged, and nothing else.";
+        the messages. report.shared.html and model.json hold what was exchanged, and nothing else.";
+
+    /// What a page is that has nothing but protected quantities.
+    pub const PROTECTED_ONLY: &'static str = "Everything on this page is a function of what the \
+        agents exchanged under the guarantee below, or was public before. Nothing that was \
+        measured on rows is here: no accuracy, no objective, no counts.";
+
+    /// Why such a page has no result where nothing is guaranteed.
+    pub const NOTHING_PROTECTED: &'static str = "This run has no exact guarantee, so none of its \
+        results is protected, and none is here: the page has what was public before. report.html \
+        has the results, for the holder of the rows.";
 
     /// Behind a value that nothing protects, in a result that has a guarantee for the rest.
     pub const UNPROTECTED_VALUE: &'static str = "unprotected: do not share";

@@ -52,14 +52,26 @@ pub fn banner(summary: &Summary) -> Markup {
     }
 }
 
-/// Who may see the page: the claim is about what the agents exchanged, and the page shows more than
-/// that.
+/// Who may see the page of the holder of the rows: it shows more than what was exchanged.
 pub fn owner_only() -> Markup {
-    let (first, rest) = NOT_TO_BE_SHARED.split_at(1);
+    notice("holder", NOT_TO_BE_SHARED, Statement::MEASURED_ON_ROWS)
+}
+
+/// Who may see the page of everybody else, and why.
+pub fn may_be_shared(claim: Claim) -> Markup {
+    let why = match claim {
+        Claim::Exact => Statement::PROTECTED_ONLY,
+        Claim::Nominal | Claim::None => Statement::NOTHING_PROTECTED,
+    };
+    notice("shared", "this page may be shared", why)
+}
+
+fn notice(look: &str, who: &str, why: &str) -> Markup {
+    let (first, rest) = who.split_at(1);
     html! {
-        aside.holder role="note" aria-label="Who may see this page" {
+        aside class=(look) role="note" aria-label="Who may see this page" {
             strong { (first.to_uppercase()) (rest) "." }
-            " " (Statement::MEASURED_ON_ROWS)
+            " " (why)
         }
     }
 }

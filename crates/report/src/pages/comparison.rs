@@ -3,6 +3,7 @@
 use super::chart::{Look, PageChart, PageCurve, number};
 use super::claim;
 use dzoa::privacy::Claim;
+use dzoa::run::evaluate::{Fit, quantile};
 use maud::{Markup, html};
 use serde::{Deserialize, Serialize};
 
@@ -53,6 +54,9 @@ pub struct ComparisonRow {
     /// Median training accuracy, for classifiers.
     #[serde(default)]
     pub accuracy: Option<f64>,
+    /// Medians of the other measures on the rows.
+    #[serde(default, flatten)]
+    pub fit: FitMedians,
     /// Rounds.
     pub rounds: u64,
     /// Vectors sent by all agents.
@@ -75,6 +79,58 @@ pub struct ComparisonRow {
     pub note: String,
 }
 
+/// Medians over trials of how well the mean model fits the rows it was fitted to. Not protected.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FitMedians {
+    /// The share of positives.
+    pub base_rate: Option<f64>,
+    /// The area under the ROC curve.
+    pub auc: Option<f64>,
+    /// The share of positives that is found.
+    pub sensitivity: Option<f64>,
+    /// The share of negatives that is found.
+    pub specificity: Option<f64>,
+    /// Expected, in deciles of the predicted probability.
+    pub calibration_error: Option<f64>,
+    /// The share of the variance that is explained.
+    pub r2: Option<f64>,
+    /// In the target's own unit.
+    pub mean_absolute_error: Option<f64>,
+}
+
+impl FitMedians {
+    /// Of one fit for each trial.
+    pub fn new(fits: &[&Fit]) -> Self {
+        let median = |get: fn(&Fit) -> Option<f64>| {
+            let values: Vec<f64> = fits.iter().filter_map(|fit| get(fit)).collect();
+            Some(quantile(&values, 0.5)).filter(|value| value.is_finite())
+        };
+        Self {
+            base_rate: median(|fit| fit.base_rate),
+            auc: median(|fit| fit.auc),
+            sensitivity: median(|fit| fit.confusion?.sensitivity()),
+            specificity: median(|fit| fit.confusion?.specificity()),
+            calibration_error: median(|fit| Some(fit.calibration.as_ref()?.error)),
+            r2: median(|fit| fit.r2),
+            mean_absolute_error: median(|fit| fit.mean_absolute_error),
+        }
+    }
+
+    /// Names and values, as files have them.
+    pub fn named(&self) -> [(&'static str, Option<f64>); 7] {
+        [
+            ("base_rate", self.base_rate),
+            ("auc", self.auc),
+            ("sensitivity", self.sensitivity),
+            ("specificity", self.specificity),
+            ("calibration_error", self.calibration_error),
+            ("r2", self.r2),
+            ("mean_absolute_error", self.mean_absolute_error),
+        ]
+    }
+}
+
 /// The error of one algorithm at one total epsilon.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ParetoPoint {
@@ -93,6 +149,11 @@ pub struct ParetoPoint {
 /// The table, in the caller's order.
 pub fn table(rows: &[ComparisonRow]) -> Markup {
     let value = |value: Option<f64>| value.map_or("–".into(), number);
+    // Measures of the other kind of loss have no column.
+    let known: Vec<usize> = (0..FitMedians::default().named().len())
+        .filter(|&i| rows.iter().any(|row| row.fit.named()[i].1.is_some()))
+        .collect();
+    let names = FitMedians::default().named();
     let epsilon =
         |row: &ComparisonRow| row.epsilon.map_or("–".into(), |epsilon| epsilon.to_string());
     html! {
@@ -104,6 +165,7 @@ pub fn table(rows: &[ComparisonRow]) -> Markup {
                     th scope="col" { "total ε" }
                     th scope="col" { "median error" } th scope="col" { "10 % to 90 %" }
                     th scope="col" { "accuracy" }
+                    @for &i in &known { th scope="col" { (names[i].0.replace('_', " ")) } }
                     th scope="col" { "rounds" }
                     th scope="col" { "messages" }
                     th scope="col" { "bytes" }
@@ -116,13 +178,14 @@ pub fn table(rows: &[ComparisonRow]) -> Markup {
                         @if let Some(reason) = &row.refused {
                             td { "–" }
                             td { (epsilon(row)) }
-                            td.text colspan="10" { "refused: " (reason) }
+                            td.text colspan=(10 + known.len()) { "refused: " (reason) }
                         } @else {
                             td { (claim::badge(row.claim)) }
                             td { (epsilon(row)) }
                             td { (value(row.error_median)) }
                             td.low-high { (value(row.error_low)) " to " (value(row.error_high)) }
                             td { (value(row.accuracy)) }
+                            @for &i in &known { td { (value(row.fit.named()[i].1)) } }
                             td { (row.rounds) }
                             td { (grouped(row.messages)) }
                             td { (grouped(row.bytes)) }
@@ -202,6 +265,7 @@ mod tests {
             refused: None,
             objective_gap: None,
             accuracy: None,
+            fit: FitMedians { auc: Some(0.75), ..FitMedians::default() },
             settings: Vec::new(),
             error_median: Some(0.25),
             error_low: Some(0.125),
@@ -234,6 +298,7 @@ mod tests {
         })
         .unwrap();
         assert!(page.contains("output wins") && page.contains("gradients, a smooth loss"));
+        assert!(page.contains(">auc<") && !page.contains(">r2<"), "only what there is");
         assert!(page.contains("0.2500") && page.contains("1\u{202f}234\u{202f}567"));
         assert!(page.contains("badge exact") && page.contains("nominal: no guarantee"));
         assert!(!page.contains("<b>bold"));

@@ -2,14 +2,19 @@
 
 use crate::summary::Summary;
 use crate::units::readable;
-use dzoa::run::evaluate::{deviation, quantile};
+use dzoa::run::evaluate::quantile;
 use maud::{Markup, html};
 
 /// The facts as a table.
 pub fn table(summary: &Summary) -> Markup {
+    rows(facts(summary))
+}
+
+/// Labels and values as a table.
+pub fn rows(facts: Vec<(&'static str, String)>) -> Markup {
     html! {
         table.facts {
-            @for (label, value) in facts(summary) {
+            @for (label, value) in facts {
                 tr { th scope="row" { (label) } td { (unbroken(&value)) } }
             }
         }
@@ -43,6 +48,10 @@ pub fn facts(summary: &Summary) -> Vec<(&'static str, String)> {
     if let Some(objective) = summary.objective {
         facts.push(("objective", format!("{objective:.9}")));
     }
+    if let Some(best) = &summary.best {
+        let value = readable(best.objective);
+        facts.push(("best objective seen", format!("{value} (in round {})", best.round)));
+    }
     if let Some(optimum) = summary.optimum {
         let known =
             |label: &str, value: f64| format!("{label} {:.0e}", value.max(f64::EPSILON * 1e-4));
@@ -58,15 +67,6 @@ pub fn facts(summary: &Summary) -> Vec<(&'static str, String)> {
     }
     if summary.oracle_calls > 0 {
         facts.push(("objective values asked for", summary.oracle_calls.to_string()));
-    }
-    let accuracies = &summary.accuracies;
-    if !accuracies.is_empty() {
-        let (mean, deviation) = deviation(accuracies);
-        let spread = match accuracies.len() {
-            1 => String::new(),
-            _ => format!(" ± {deviation:.4} over trials"),
-        };
-        facts.push(("training accuracy", format!("{mean:.4}{spread}")));
     }
     facts.push(("seconds for the rounds", format!("{:.3}", summary.seconds)));
     facts

@@ -20,7 +20,8 @@ const MOST_EDGES: usize = 5_000;
 
 /// The drawing, with its words.
 pub fn figure(summary: &Summary) -> Markup {
-    let n = summary.agent_names.len();
+    let names = summary.all_names();
+    let n = names.len();
     // A summary from elsewhere may name agents that do not exist.
     let edges: Vec<(usize, usize)> =
         summary.edges.iter().copied().filter(|&(a, b)| a < n && b < n && a != b).collect();
@@ -35,11 +36,14 @@ pub fn figure(summary: &Summary) -> Markup {
         degrees
     };
     let words = format!(
-        "{n} agents and {} links; an agent has {} to {} neighbours, and talks to nobody else.",
+        "{n} agents and {} links; an agent has {} neighbours, and talks to nobody else.",
         edges.len(),
-        degrees.iter().min().unwrap_or(&0),
-        degrees.iter().max().unwrap_or(&0),
+        match (degrees.iter().min().unwrap_or(&0), degrees.iter().max().unwrap_or(&0)) {
+            (fewest, most) if fewest == most => most.to_string(),
+            (fewest, most) => format!("{fewest} to {most}"),
+        }
     );
+    let own = |name: &String| summary.is_of_one_site() && summary.agent_names.contains(name);
     let at = layout(n, &edges);
     let radius = if n <= MOST_NAMED { 9.0 } else { (60.0 / (n as f64).sqrt()).clamp(1.5, 7.0) };
     html! {
@@ -49,8 +53,8 @@ pub fn figure(summary: &Summary) -> Markup {
                 @for &(a, b) in edges.iter().take(MOST_EDGES) {
                     line x1=(px(at[a].0)) y1=(px(at[a].1)) x2=(px(at[b].0)) y2=(px(at[b].1)) {}
                 }
-                @for (k, name) in summary.agent_names.iter().enumerate() {
-                    circle cx=(px(at[k].0)) cy=(px(at[k].1)) r=(px(radius)) {
+                @for (k, name) in names.iter().enumerate() {
+                    circle.own[own(name)] cx=(px(at[k].0)) cy=(px(at[k].1)) r=(px(radius)) {
                         title { (name) ": " (degrees[k]) " neighbours" }
                     }
                     @if n <= MOST_NAMED {
@@ -60,6 +64,7 @@ pub fn figure(summary: &Summary) -> Markup {
             }
             figcaption {
                 (words)
+                @if summary.is_of_one_site() { " The ringed circle is this site." }
                 @if edges.len() > MOST_EDGES {
                     " The first " (number(MOST_EDGES as f64)) " links are drawn."
                 }
@@ -152,6 +157,8 @@ mod tests {
             (12, (1..12).map(|k| (0, k)).collect()),
             (300, vec![]),
         ] {
+            let own =
+                |name: &String| summary.is_of_one_site() && summary.agent_names.contains(name);
             let at = layout(n, &edges);
             assert_eq!(at, layout(n, &edges), "the same network looks the same");
             for (k, a) in at.iter().enumerate() {

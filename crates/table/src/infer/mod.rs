@@ -60,6 +60,13 @@ impl Draft {
                 Error::input("there is no file to look at").hint("dzoa schema infer FILE...")
             );
         };
+        if let Some(path) = paths.iter().find(|path| !path.is_file()) {
+            let is = if path.is_dir() { "is a directory, not a file" } else { "is no file" };
+            return Err(Error::input(format!("{}: {is}", path.display())).hint(
+                "every word behind --from is a file; a directory to write into stands before it: \
+                 dzoa init DIR --from FILE...",
+            ));
+        }
         let format = Format::of(first, true)?;
         for path in paths {
             if Format::of(path, true)? != format {

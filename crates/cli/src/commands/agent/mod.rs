@@ -9,7 +9,6 @@ mod watch;
 use crate::args::AgentArgs;
 use crate::config::{Config, Mode};
 use crate::interrupt;
-use crate::ledger_file::LedgerFile;
 use crate::network_file::NetworkFile;
 use crate::terminal;
 use dzoa::joint::JointAgent;
@@ -23,12 +22,13 @@ use dzoa_node::journal::{Opened, RootFile, RootPlace};
 use dzoa_node::node::{End, Node, NodeError, NodeSettings, PersistEntry, Running};
 use dzoa_node::transport::{LinkSettings, Place, RecordedLink, ZenohLink};
 use dzoa_node::wire;
-use dzoa_report::let_group_read;
-use dzoa_report::refused;
+use dzoa_report::ledger_file::LedgerFile;
+use dzoa_report::{let_group_read, refused, where_the_model_is};
 use dzoa_table::{DataSource, Error, Instances, Result, SiteFile, weighed_by_rows};
 use rand::TryRng;
 use results::{Results, Spent};
 use state::{State, StateOwner, begin};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -79,7 +79,8 @@ pub fn agent(args: &AgentArgs) -> Result<()> {
     }
 
     let (outcome, elapsed) = exchange(args, &prepared.link(args)?, &mut *node, &mut watch)?;
-    let results = Results { args, network, instances, plan, k, streams: streams.as_ref() };
+    let (streams, reached) = (streams.as_ref(), &watch.reached);
+    let results = Results { args, network, instances, plan, k, streams, reached };
     match outcome {
         DriveEnd::Asked => Err(Error::run(format!(
             "stopped in round {}; everything is kept in {}",
@@ -92,7 +93,9 @@ pub fn agent(args: &AgentArgs) -> Result<()> {
             let charged = Spent { run, ledger };
             results.write(&*node, problem, &charged, &end, elapsed)?;
             forget(args, &*node, &root)?;
-            verdict(&end)
+            verdict(&end)?;
+            watch.conclude(&where_the_model_is(&args.state));
+            Ok(())
         }
     }
 }
@@ -126,22 +129,10 @@ impl Prepared {
         let k = network.position(&args.name)?;
         let certs = CertFiles::of(&args.certs, &args.name);
         let expiry = certs.check(&args.name).map_err(of_certs)?;
-        let config = &network.config;
-        let fresh = config.streams()?.trial(0);
-        let instances = instances(args, &network)?;
-        let rows: Vec<_> = config.network.agents.iter().map(|agent| agent.rows).collect();
-        let problem = weighed_by_rows(instances.problem(&fresh), k, &rows, instances.is_fixed())?;
-        let (data, graph) = (Data::Rows(problem.clone()), &instances.graph);
-        let plan = match config.spec.algorithm.floods() {
-            false => Plan::of_one(&config.spec, &data, graph, k),
-            true => {
-                // As far as it can be known before all have met.
-                let known = rows.iter().zip(&problem.agents);
-                let samples: Vec<_> = known.map(|(n, own)| n.unwrap_or(own.count())).collect();
-                Plan::of_one_among(&config.spec, &data, graph, k, &samples)
-            }
-        };
-        let plan = Arc::new(plan.map_err(refused)?);
+        let fresh = network.config.streams()?.trial(0);
+        let instances = instances(args.data.as_deref(), &args.name, &network)?;
+        let (problem, plan) = planned(&network, k, &instances, &fresh)?;
+        let plan = Arc::new(plan);
         Ok(Self { network, k, certs, expiry, fresh, instances, problem, plan })
     }
 
@@ -246,11 +237,33 @@ fn open_link(
     Ok(None)
 }
 
+/// What agent k minimises, and its plan as far as that can be known before all have met.
+pub fn planned(
+    network: &NetworkFile,
+    k: usize,
+    instances: &Instances,
+    fresh: &Streams,
+) -> Result<(Problem, Plan)> {
+    let config = &network.config;
+    let rows: Vec<_> = config.network.agents.iter().map(|agent| agent.rows).collect();
+    let problem = weighed_by_rows(instances.problem(fresh), k, &rows, instances.is_fixed())?;
+    let (data, graph) = (Data::Rows(problem.clone()), &instances.graph);
+    let plan = match config.spec.algorithm.floods() {
+        false => Plan::of_one(&config.spec, &data, graph, k),
+        true => {
+            let known = rows.iter().zip(&problem.agents);
+            let samples: Vec<_> = known.map(|(n, own)| n.unwrap_or(own.count())).collect();
+            Plan::of_one_among(&config.spec, &data, graph, k, &samples)
+        }
+    };
+    Ok((problem, plan.map_err(refused)?))
+}
+
 /// The rows of this agent.
-fn instances(args: &AgentArgs, network: &NetworkFile) -> Result<Instances> {
+pub fn instances(data: Option<&Path>, name: &str, network: &NetworkFile) -> Result<Instances> {
     let NetworkFile { config, rows, .. } = network;
     let streams = config.streams()?;
-    match (&args.data, &rows.data) {
+    match (data, &rows.data) {
         (Some(file), DataSource::Synthetic(_)) => Err(Error::input(format!(
             "--data {}: the network file says data.synthetic, so there is no file to read",
             file.display()
@@ -258,7 +271,7 @@ fn instances(args: &AgentArgs, network: &NetworkFile) -> Result<Instances> {
         .hint("remove [data] from the network file, or --data")),
         (None, DataSource::Synthetic(_)) => Instances::prepare(&config.instances(rows), &streams),
         (Some(file), source) => {
-            let site = source.site(&args.name, SiteFile::given(file)?);
+            let site = source.site(name, SiteFile::given(file)?);
             Instances::of_one(&config.instances(rows), &site, &streams)
         }
         (None, _) => Err(Error::input("--data is missing: this agent has no rows")

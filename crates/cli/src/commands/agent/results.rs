@@ -9,13 +9,13 @@ use dzoa::baselines::Needs;
 use dzoa::plan::Plan;
 use dzoa::prelude::*;
 use dzoa::privacy::{EarlierRuns, Ledger, RunId};
-use dzoa::run::evaluate::accuracy;
+use dzoa::run::evaluate::Fit;
 use dzoa_node::journal::{self, Trail, TrailRound};
 use dzoa_node::node::{End, Running};
 use dzoa_report::refused;
 use dzoa_report::{
     NOT_TO_BE_SHARED, SHARED_TRACE_HEADER, Summary, csv_field, csv_number, to_json, write_file,
-    write_private,
+    write_pages, write_private,
 };
 use dzoa_table::{Error, Instances, Result};
 use std::fmt::Write as _;
@@ -30,6 +30,8 @@ pub struct Results<'a> {
     pub k: usize,
     /// `None` once the root key is erased.
     pub streams: Option<&'a Streams>,
+    /// Rounds done, and when.
+    pub reached: &'a [(u64, f64)],
 }
 
 /// What was charged to the rows.
@@ -51,7 +53,8 @@ impl Results<'_> {
         elapsed: Duration,
     ) -> Result<()> {
         let dir = &self.args.state;
-        let summary = self.summary(node, charged, end, elapsed)?;
+        let mut summary = self.summary(node, charged, end, elapsed)?;
+        summary.fit = self.own_fit(problem, &summary.coefficients[0]);
         write_file(dir, "trace.csv", &self.trace()?)?;
         let NetworkFile { rows, .. } = self.network;
         write_file(dir, "model.json", &to_json(&model(Some(rows), &summary))?)?;
@@ -62,16 +65,17 @@ impl Results<'_> {
             "rows": problem.agents[self.k].count(),
             "finished_exactly": gained.finished_exactly,
             "clipped": gained.clipped,
-            "accuracy_on_own_rows": self.own_accuracy(problem, &summary.coefficients[0]),
+            "accuracy_on_own_rows": summary.fit.as_ref().and_then(|fit| fit.accuracy),
             "went_on_without": node.went_on_without(),
         });
         write_private(dir, "local.json", &to_json(&local)?)?;
+        write_pages(dir, &summary, &[])?;
         write_private(dir, "summary.json", &to_json(&summary)?)
     }
 
-    fn own_accuracy(&self, problem: &Problem, b: &[f64]) -> Option<f64> {
+    fn own_fit(&self, problem: &Problem, b: &[f64]) -> Option<Fit> {
         let own = Problem { agents: vec![problem.agents[self.k].clone()], ..problem.clone() };
-        accuracy(&own, b)
+        Fit::of_problem(&own, b, self.instances.target_unit)
     }
 
     fn summary(
@@ -111,6 +115,7 @@ impl Results<'_> {
             mechanism: config.spec.mechanism.name().into(),
             loss: plan.data().loss().into(),
             agent_names: vec![self.args.name.clone()],
+            network: graph.names().to_vec(),
             agents: graph.len(),
             edges: graph.edges().collect(),
             features,
@@ -128,8 +133,10 @@ impl Results<'_> {
             step_raised: gained.step_raised,
             moved_inside: gained.moved_inside,
             seconds: elapsed.as_secs_f64(),
+            reached: self.reached.to_vec(),
             went_on_without: node.went_on_without(),
             privacy: vec![privacy_entry(config, Some(rows), &about)],
+            settings: plan.outline().settings(),
             config: config.given.clone(),
             // What needs everybody's rows stays empty.
             ..Summary::default()

@@ -2,7 +2,6 @@
 
 use crate::args::AgentArgs;
 use crate::config::Config;
-use crate::ledger_file::{self, LedgerFile, affordable, ledger_name};
 use dzoa::plan::{JointSeat, Plan};
 use dzoa::prelude::*;
 use dzoa::privacy::{Budget, RunId};
@@ -10,6 +9,7 @@ use dzoa_node::journal::{
     self, Journal, JournalError, JournalFile, Opened, RootFile, RootPlace, Start,
 };
 use dzoa_node::node::OnLoss;
+use dzoa_report::ledger_file::{self, LedgerFile, affordable, ledger_name};
 use dzoa_table::{Error, Result, shown};
 use std::path::{Path, PathBuf};
 
@@ -121,7 +121,12 @@ pub fn begin(
         let charges = plan.agents()[0].charges.charged(plan.rounds());
         affordable(&ledger.ledger, charges.iter().skip(done))?;
     }
-    ledger.begin(&ledger_file::Run { id: run, samples, planned, note: &config.name })
+    ledger.begin(&ledger_file::Run {
+        id: run,
+        rows: &|hasher| samples.digest_into(hasher),
+        planned,
+        note: &config.name,
+    })
 }
 
 fn open_ledger(args: &AgentArgs, config: &Config, begun: bool) -> Result<LedgerFile> {

@@ -28,6 +28,8 @@ pub struct Watch {
     progress: Option<Progress>,
     /// Rounds that the progress bar has counted.
     ticked: u64,
+    /// Rounds done, and the seconds until then.
+    pub reached: Vec<(u64, f64)>,
     /// When progress was last told, and in which round.
     last: (Duration, u64),
     /// What was last said, and when.
@@ -74,6 +76,7 @@ impl Watch {
             rounds,
             progress: (!json).then(|| Progress::new(rounds, &format!("{}: meeting", args.name))),
             ticked: 0,
+            reached: Vec::new(),
             last: (Duration::ZERO, 0),
             told: (String::new(), Duration::ZERO),
             left: HashSet::new(),
@@ -97,6 +100,14 @@ impl Watch {
         }
     }
 
+    /// The last line, after the bar.
+    pub fn conclude(&self, what: &str) {
+        match self.json {
+            true => tracing::info!(agent = self.name, "{what}"),
+            false => eprintln!("{what}"),
+        }
+    }
+
     /// A line that should not be missed.
     pub fn warn(&self, what: &str) {
         tracing::warn!(agent = self.name, "{what}");
@@ -116,6 +127,9 @@ impl Watch {
         let done = node.rounds_done();
         if let Some(progress) = &self.progress {
             (self.ticked..done).for_each(|_| progress.tick());
+        }
+        if done > self.ticked {
+            self.reached.push((done, now.as_secs_f64()));
         }
         self.ticked = done;
         let over = node.end().is_some();

@@ -3,9 +3,9 @@
 use super::state;
 use crate::args::LaunchArgs;
 use crate::interrupt;
-use crate::ledger_file::ledger_name;
 use crate::network_file::NetworkFile;
 use crate::progress::Progress;
+use dzoa_report::ledger_file::ledger_name;
 use dzoa_table::{Error, Result};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};

@@ -6,7 +6,6 @@ mod children;
 use crate::args::LaunchArgs;
 use crate::files::{model, output_directory, write_files};
 use crate::interrupt;
-use crate::ledger_file::{self, ledger_name};
 use crate::network_file::NetworkFile;
 use crate::objectives::Objectives;
 use crate::outcome::outcome;
@@ -21,6 +20,7 @@ use dzoa_node::certs::CertFiles;
 use dzoa_node::journal;
 use dzoa_node::replay::replay;
 use dzoa_node::transport::{Place, Router, free_port, host, router_configuration};
+use dzoa_report::ledger_file::{self, ledger_name};
 use dzoa_report::{Summary, describe};
 use dzoa_table::{DataSource, Error, Result, SiteFile, shown};
 use std::collections::BTreeMap;
@@ -55,13 +55,13 @@ pub fn launch(args: &LaunchArgs) -> Result<()> {
     if args.json {
         terminal::print_json(&summary)?;
     } else {
-        terminal::print(&describe(&summary, &out))?;
-        terminal::print(&format!(
+        terminal::print_words(&describe(&summary, &out))?;
+        terminal::print_words(&format!(
             "  every agent's own files in {}\n",
             out.join("agents").display()
         ))?;
     }
-    outcome(&trials, &out)
+    outcome(&trials, 1, &out)
 }
 
 /// A network on this machine alone.

@@ -10,7 +10,7 @@ use super::claimed::Total;
 use super::data::{Boxes, Data};
 use super::mechanism::{Charges, SumTerms};
 use super::spec::RunSpec;
-use super::sums::rules::JointSizes;
+use super::sums::rules::{JointSizes, TARGETS, moved_share};
 use super::sums::{JointBudget, JointEntry, JointMaking};
 use super::{Decider, Refused};
 use crate::baselines::Needs;
@@ -27,7 +27,7 @@ use dzoa_privacy::{Accountant, Budget, Colluders, Digest, Event, ExactGaussian, 
 /// Bits of mu that are not used: machines whose exponentials differ in the last place still choose
 /// the same number.
 const UNUSED_BITS: u32 = 20;
-/// Answers of black boxes are clipped to this length where nothing else is said.
+/// Answers of black boxes are clipped to this length at first where nothing else is said.
 const BOX_CLIP: f64 = 1.0;
 
 /// Everything that is decided about joint sums. Equal at all agents.
@@ -117,10 +117,23 @@ impl JointPlan {
             Shares::new(&self.silos, colluders).map_err(|no| Refused::NoShares(no.to_string()))?;
         let rows_per_person = total.rows_per_person as u64;
         let slopes = match &self.problem {
-            Some(problem) => Slopes::of(problem, clip, rows_per_person).map_err(|error| {
-                Refused::NoGuarantee { decider: Decider::Sums(self.entry.name), error }
-            })?,
-            None => Slopes::clipped(clip.unwrap_or(BOX_CLIP), rows_per_person),
+            Some(problem) => {
+                let unbounded = problem.loss.lipschitz().is_none();
+                let slopes = match clip {
+                    None if unbounded && problem.loss.smoothness().is_some() => {
+                        Slopes::following_residuals(problem, TARGETS, rows_per_person)
+                    }
+                    clip => Slopes::of(problem, clip, rows_per_person),
+                };
+                slopes.map_err(|error| Refused::NoGuarantee {
+                    decider: Decider::Sums(self.entry.name),
+                    error,
+                })?
+            }
+            None => match clip {
+                Some(clip) => Slopes::clipped(clip, rows_per_person),
+                None => Slopes::following(BOX_CLIP, rows_per_person),
+            },
         };
         let unit = unit_noise(&shares).map_err(NoRound::from)?;
         let start = vec![0.0; self.sizes.columns];
@@ -137,7 +150,9 @@ impl JointPlan {
                 break;
             }
             self.sizes.noise = unit * diameter / mu;
-            self.budget = Some(JointBudget { mu, unit, slopes: slopes.clone(), rows_per_person });
+            let weight: f64 = self.silos.iter().map(|silo| silo.weight * silo.rows as f64).sum();
+            let slopes = slopes.clone().aiming_at(moved_share(&self.sizes), weight, unit);
+            self.budget = Some(JointBudget { mu, unit, slopes, rows_per_person });
             self.planned = self.method()?.planned().map_err(NoRound::from)?;
             self.queries = self.worked_out()?;
             if self.keeps(total.budget)? {
@@ -229,6 +244,12 @@ impl JointPlan {
         Some(weaker)
     }
 
+    /// The first clip, where it then follows how many rows it moves.
+    pub fn following_clip(&self) -> Option<f64> {
+        let slopes = &self.budget.as_ref()?.slopes;
+        slopes.is_following().then(|| slopes.radius())
+    }
+
     /// Sums in all.
     pub fn sums(&self) -> u64 {
         self.sums
@@ -238,7 +259,7 @@ impl JointPlan {
     pub fn coordinates(&self) -> Result<usize, Refused> {
         let (method, columns) = (self.method()?, self.sizes.columns);
         let of = |round| method.ask_at(round, vec![0.0; columns]).map_err(NoRound::from);
-        let asks = (0..self.sums).map(|round| Ok(of(round)?.question.coordinates(columns)));
+        let asks = (0..self.sums).map(|round| Ok(of(round)?.coordinates()));
         asks.collect::<Result<Vec<usize>, Refused>>().map(|all| all.into_iter().max().unwrap_or(0))
     }
 
@@ -337,7 +358,14 @@ fn sizes(problem: &Option<PublicProblem>, data: &Data, agents: usize) -> JointSi
             };
             let smooth = problem.loss.smoothness();
             let curvature = smooth.unwrap_or_else(|| problem.loss.smoothed_curvature(width));
-            (weight * curvature * longest * longest, 1.0 / longest)
+            // Residuals of natural size: a third of targets within one, or where slopes stop
+            // growing.
+            let knee = smooth.zip(problem.loss.lipschitz()).map_or(0.0, |(c3, c1)| c1 / c3);
+            let size = match problem.loss.targets() {
+                Targets::Signs => 1.0,
+                Targets::Real => knee.max(TARGETS / 3.0),
+            };
+            (weight * curvature * longest * longest, size / longest)
         }
         (None, Data::Boxes(Boxes { curvature, .. })) => (agents as f64 * curvature, 1.0),
         (None, Data::Rows(_)) => (1.0, 1.0),

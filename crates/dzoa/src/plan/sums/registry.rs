@@ -4,8 +4,8 @@
 //! and Python read the table.
 
 use super::rules::{
-    DescentRule, HALF_STEP, JointSizes, NEWTON_SUMS, NewtonRule, PLAIN_NEWTON_STEPS, descent_rule,
-    newton_rule, shares,
+    CLIP_GAINS, DescentRule, HALF_STEP, JointSizes, NEWTON_SUMS, NewtonRule, PLAIN_NEWTON_STEPS,
+    descent_rule, newton_rule, shares,
 };
 use crate::guarantee::NoGuarantee;
 use crate::joint::{
@@ -156,7 +156,8 @@ impl JointMaking<'_> {
         let Some(noise) = &self.noise else { return Ok(Box::new(descent)) };
         let shares = shares(rounds, option("growth", growth));
         let mus = shares.into_iter().map(|share| noise.mu * share.sqrt()).collect();
-        Ok(Box::new(descent.protected(noise.slopes.clone(), mus)))
+        let slopes = noise.slopes.clone().gaining(CLIP_GAINS[usize::from(rounds <= NEWTON_SUMS)]);
+        Ok(Box::new(descent.protected(slopes, mus)))
     }
 
     /// Fewer directions than columns make an estimate that is longer than the gradient: steps are
@@ -208,7 +209,8 @@ impl JointMaking<'_> {
         let all = std::iter::once(hessian_share).chain(first);
         let all = all.chain(std::iter::once(hessian_share)).chain(second);
         let mus = all.map(|share| noise.mu * share.sqrt()).collect();
-        Ok(Box::new(newton.protected(noise.slopes.clone(), mus, noise.rows_per_person)))
+        let slopes = noise.slopes.clone().gaining(CLIP_GAINS[1]);
+        Ok(Box::new(newton.protected(slopes, mus, noise.rows_per_person)))
     }
 
     /// Numbers in one answer.

@@ -59,6 +59,18 @@ pub struct NewtonRule {
     pub floor: f64,
 }
 
+/// Targets of a regression lie within this bound, as schemas make them.
+pub const TARGETS: f64 = 1.0;
+
+/// The share of the rows that a clip which follows them is to move: less bias where there is less
+/// noise. Twice or half as many are better on one law and up to three times worse on another.
+pub fn moved_share(sizes: &JointSizes) -> f64 {
+    (40.0 / sizes.zeta()).clamp(0.005, 0.15)
+}
+
+/// By how much such a clip follows from one sum to the next, with many sums and with few.
+pub const CLIP_GAINS: [f64; 2] = [0.1, 0.2];
+
 /// Steps without protection, unless they stand still before.
 const PLAIN_ROUNDS: u64 = 500;
 /// The momentum without protection; it begins anew where it overshoots.

@@ -42,6 +42,11 @@ impl Loss for Huber {
         c * (r - 0.5 * c)
     }
 
+    /// Its width was given in the units of the fit: in the target's own it is `unit` times as wide.
+    fn value_in_unit(&self, z: f64, y: f64, unit: f64) -> f64 {
+        unit * unit * self.value(z, y)
+    }
+
     #[inline(always)]
     fn difference(&self, z: f64, step: f64, y: f64) -> f64 {
         let r = z - y;

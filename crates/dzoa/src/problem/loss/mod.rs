@@ -98,6 +98,11 @@ pub trait Loss: Send + Sync + fmt::Debug {
     /// `loss(z, y)`.
     fn value(&self, z: f64, y: f64) -> f64;
 
+    /// `loss(z, y)` in the target's own unit, where prediction and target were divided by `unit`.
+    fn value_in_unit(&self, z: f64, y: f64, unit: f64) -> f64 {
+        self.value(unit * z, unit * y)
+    }
+
     /// `sum_i loss(z_i, y_i)`.
     fn sum(&self, fitted: &[f64], targets: &[f64]) -> f64 {
         fitted.iter().zip(targets).map(|(z, y)| self.value(*z, *y)).sum()

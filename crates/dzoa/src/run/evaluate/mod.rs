@@ -1,6 +1,11 @@
 //! Every measure of a result, once.
 
-use crate::problem::Problem;
+mod calibration;
+mod fit;
+
+pub use calibration::{Calibration, CalibrationGroup};
+pub use fit::{Confusion, Fit};
+
 use crate::problem::loss::{Loss, Targets};
 
 /// The paper's metric `sum_k ||b_k - beta^c||^2/||beta^c||^2`, for one agent or all.
@@ -59,30 +64,6 @@ pub fn error_or_infinity<B: AsRef<[f64]>>(
         .unwrap_or(f64::INFINITY)
 }
 
-/// The share of all agents' rows on the right side, for classifiers. A row of zeros, as a loader
-/// keeps for one without a target, has no side.
-pub fn accuracy(problem: &Problem, b: &[f64]) -> Option<f64> {
-    if problem.loss.targets() != Targets::Signs {
-        return None;
-    }
-    let rows = problem.agents.iter().flat_map(|samples| {
-        let seen = (0..samples.count()).filter(|&i| samples.rows.norm_squared(i) > 0.0);
-        seen.map(|i| (samples.rows.dot(i, b), samples.targets[i]))
-    });
-    share_right(rows)
-}
-
-/// The share of scores with the sign of their target; a score of zero predicts -1. `None` of no
-/// score.
-fn share_right(scored: impl IntoIterator<Item = (f64, f64)>) -> Option<f64> {
-    let (mut right, mut rows) = (0, 0);
-    for (score, target) in scored {
-        rows += 1;
-        right += usize::from((score > 0.0) == (target > 0.0));
-    }
-    (rows > 0).then(|| right as f64 / rows as f64)
-}
-
 /// What a fitted model says about one row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prediction {
@@ -114,36 +95,6 @@ impl Prediction {
                 probability: loss.probability(score),
             },
         }
-    }
-}
-
-/// How well scores `x'b` fit the targets.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Fit {
-    /// The mean loss.
-    pub loss: f64,
-    /// The share of rows on the right side, for classifiers.
-    pub accuracy: Option<f64>,
-    /// The share of the targets' variance that is explained, for other losses.
-    pub r2: Option<f64>,
-}
-
-impl Fit {
-    /// Of one score and one target for each row.
-    pub fn new(loss: &dyn Loss, scores: &[f64], targets: &[f64]) -> Self {
-        let rows = scores.len() as f64;
-        let pairs = || scores.iter().zip(targets);
-        let average = pairs().map(|(z, y)| loss.value(*z, *y)).sum::<f64>() / rows;
-        let (accuracy, r2) = match loss.targets() {
-            Targets::Signs => (share_right(pairs().map(|(z, y)| (*z, *y))), None),
-            Targets::Real => {
-                let centre = targets.iter().sum::<f64>() / rows;
-                let total: f64 = targets.iter().map(|y| (y - centre).powi(2)).sum();
-                let rest: f64 = pairs().map(|(z, y)| (z - y).powi(2)).sum();
-                (None, (total > 0.0).then(|| 1.0 - rest / total))
-            }
-        };
-        Self { loss: average, accuracy, r2 }
     }
 }
 

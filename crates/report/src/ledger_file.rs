@@ -4,12 +4,11 @@
 //! name, and the budget goes on; the digests of the rows that it has seen are inside. Their key
 //! lies in a file beside it, so that who is shown the ledger cannot try out rows.
 
+use crate::private_file::{create_private, replace_private, sync_parent};
 use dzoa::privacy::{
     Begin, Budget, Digest, Entry, Event, Header, LEDGER_FORMAT, Ledger, LedgerRecord, OldEntry,
     OldHeader, RunId, migrate,
 };
-use dzoa::problem::Samples;
-use dzoa_report::{create_private, replace_private, sync_parent};
 use dzoa_table::{Error, Result, shown};
 use rand::TryRng;
 use std::fs::{File, OpenOptions};
@@ -41,12 +40,22 @@ pub fn affordable<'a>(ledger: &Ledger, charges: impl IntoIterator<Item = &'a Eve
     })
 }
 
+/// What a ledger has spent, if these charges would still be in its budget. Nothing is locked or
+/// written.
+pub fn standing<'a>(path: &Path, charges: impl IntoIterator<Item = &'a Event>) -> Result<String> {
+    let ledger = read(path)?;
+    affordable(&ledger, charges)?;
+    Ok(ledger.budget().map_or("it has no budget".into(), |Budget { epsilon, delta }| {
+        format!("epsilon {:.4} of {epsilon} spent at delta {delta:e}", ledger.epsilon(delta))
+    }))
+}
+
 /// A run that is about to charge a ledger.
 pub struct Run<'a> {
     /// Its id.
     pub id: RunId,
-    /// Its rows.
-    pub samples: &'a Samples,
+    /// Writes its rows into a digest: the rows themselves are not seen here.
+    pub rows: &'a dyn Fn(&mut blake3::Hasher),
     /// What all of it may cost.
     pub planned: Option<Budget>,
     /// Its name.
@@ -113,7 +122,7 @@ impl LedgerFile {
     /// Writes down that a run begins. Returns what its owner should know about the rows.
     pub fn begin(&mut self, run: &Run<'_>) -> Result<Option<String>> {
         let mut hasher = blake3::Hasher::new_keyed(&self.key);
-        run.samples.digest_into(&mut hasher);
+        (run.rows)(&mut hasher);
         let rows = Digest::from(*hasher.finalize().as_bytes());
         let seen = |entry: &Entry| match &entry.record {
             LedgerRecord::Begin(begin) => Some(begin.rows),
