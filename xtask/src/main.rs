@@ -22,8 +22,8 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   bench     measure docs/performance.md anew: speed beside its floor, numpy and (with Python 3.13)
             decent-bench and nevergrad, in about fifteen minutes
   comparison [--quick | WORDS]
-            measure the tables of docs/comparison.md anew, in about an hour; only those with WORDS in
-            their heading; or with --quick few trials, without the large data sets
+            measure the tables of docs/comparison.md anew, in about an hour; only those with WORDS
+            in their heading; or with --quick few trials, without the large data sets
   black-box estimators
             measure the tables of docs/black-box.md (beside nevergrad), or docs/estimators.md
             (beside diffprivlib) anew, in some minutes
@@ -285,13 +285,13 @@ fn trial_seconds() -> Result<[f64; 4], String> {
 
 /// A Python with these packages, in a virtual environment of their own under target/.
 fn python(requirements: &Path) -> Result<PathBuf, String> {
-    python_of("python3", requirements)
+    python_of(if cfg!(windows) { "python" } else { "python3" }, requirements)
 }
 
 fn python_of(interpreter: &str, requirements: &Path) -> Result<PathBuf, String> {
     let folder = requirements.parent().and_then(Path::file_name).unwrap_or_default();
     let venv = root().join("target/venv").join(folder);
-    let python = venv.join("bin/python");
+    let python = venv.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
     if !python.exists() {
         output("python3 -m venv", Command::new(interpreter).args(["-m", "venv"]).arg(&venv))
             .map_err(|error| format!("{error}\nPython 3 with its venv module is needed"))?;

@@ -19,7 +19,9 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser};
 use console::Term;
 use dzoa::kernels::Level;
-use dzoa_table::{Error, FIRST_STEPS, Result, explain_keys, infer_schema, shown, suggestion};
+use dzoa_table::{
+    Error, FIRST_STEPS, Result, explain_exits, explain_keys, infer_schema, shown, suggestion,
+};
 use std::process::ExitCode;
 
 /// `dzoa` alone, or a command that needs one more word.
@@ -78,22 +80,28 @@ fn command() -> Result<()> {
             clap_complete::generate(shell, &mut Cli::command(), "dzoa", &mut script);
             terminal::print(&String::from_utf8_lossy(&script))
         }
+        Command::Man { dir } => std::fs::create_dir_all(&dir)
+            .and_then(|()| clap_mangen::generate_to(Cli::command(), &dir))
+            .map_err(|error| Error::run(format!("{}: {error}", dir.display()))),
     }
 }
 
 /// `dzoa help`: a command, or the keys of a config.
 fn help(topic: &[String]) -> Result<()> {
-    if let [first, rest @ ..] = topic
-        && first == "config"
-    {
-        return terminal::print_words(&explain_keys(rest.first().map(String::as_str))?);
+    match topic {
+        [first, rest @ ..] if first == "config" => {
+            return terminal::print_words(&explain_keys(rest.first().map(String::as_str))?);
+        }
+        [only] if only == "exit-codes" => return terminal::print_words(&explain_exits()),
+        _ => {}
     }
     let mut all = Cli::command();
     all.build();
     let mut found = &mut all;
     for word in topic {
         let known: Vec<String> = found.get_subcommands().map(|c| c.get_name().into()).collect();
-        let known: Vec<&str> = known.iter().map(String::as_str).chain(["config"]).collect();
+        let known: Vec<&str> =
+            known.iter().map(String::as_str).chain(["config", "exit-codes"]).collect();
         found = found.find_subcommand_mut(word).ok_or_else(|| {
             Error::input(format!("no command is called {}", shown(word)))
                 .hint(suggestion(word, &known))

@@ -3,7 +3,7 @@
 use crate::interrupt;
 use crate::trial::Trial;
 use dzoa::prelude::Status;
-use dzoa::problem::Failure;
+use dzoa_report::ended_badly;
 use dzoa_table::{Error, Result};
 use std::path::Path;
 
@@ -19,7 +19,9 @@ pub fn ended(trials: Vec<Option<Trial>>) -> Result<Vec<Trial>> {
         // Only if nothing else is in it.
         let dir = cut.first().and_then(|trial| trial.trace.parent());
         let _ = dir.map(std::fs::remove_dir);
-        return Err(Error::run("stopped by Ctrl-C before a trial ended; nothing is summarised"));
+        return Err(Error::interrupted(
+            "stopped by Ctrl-C before a trial ended; nothing is summarised",
+        ));
     }
     Ok(ended)
 }
@@ -28,7 +30,7 @@ pub fn ended(trials: Vec<Option<Trial>>) -> Result<Vec<Trial>> {
 pub fn outcome(trials: &[Trial], asked: usize, out: &Path) -> Result<()> {
     if trials.len() < asked {
         let ended = trials.len();
-        return Err(Error::run(format!(
+        return Err(Error::interrupted(format!(
             "stopped by Ctrl-C: {ended} of {asked} trials ended, and they are in {}",
             out.display()
         )));
@@ -40,38 +42,15 @@ pub fn outcome(trials: &[Trial], asked: usize, out: &Path) -> Result<()> {
         Status::Finished => Ok(()),
         // An early stop by the stopping rule is a success; only Ctrl-C is not.
         Status::Stopped { .. } if !interrupt::asked() => Ok(()),
-        Status::Stopped { round } => Err(Error::run(format!(
+        Status::Stopped { round } => Err(Error::interrupted(format!(
             "stopped by Ctrl-C after round {round}{which}; what is done is in {}",
             out.display()
         ))),
         // A program that was interrupted fails.
-        status if interrupt::asked() => Err(Error::run(format!(
+        status if interrupt::asked() => Err(Error::interrupted(format!(
             "stopped by Ctrl-C ({status}){which}; what is done is in {}",
             out.display()
         ))),
-        status => Err(Error::run(format!("{status}{which}")).hint(way_out(status))),
-    }
-}
-
-/// What to do about a run that failed.
-fn way_out(status: &Status) -> &'static str {
-    match status {
-        Status::Finished | Status::Stopped { .. } => "start it again",
-        Status::NonFinite { .. } | Status::Diverged { .. } => {
-            "the steps are too long: raise algorithm.lipschitz (L), \
-             or lower algorithm.step where it is given"
-        }
-        Status::ObjectiveFailed { failure: Failure::OutOfEvaluations { .. }, .. } => {
-            "raise the budget of evaluations, or take fewer rounds, inner steps or directions"
-        }
-        Status::ObjectiveFailed { .. } => {
-            "the objective must give a finite value at every point it is asked for"
-        }
-        Status::BudgetExhausted { .. } => {
-            "what was released stays released; \
-             a larger budget needs a new decision of the data's owner"
-        }
-        Status::NoSum { .. } => "every agent must have the same network file, program and roster",
-        Status::NotCertified { .. } => "raise algorithm.options.tolerance, or algorithm.rho",
+        status => Err(ended_badly(status, &which)),
     }
 }

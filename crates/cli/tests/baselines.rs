@@ -86,7 +86,7 @@ fn a_ledger_is_kept_for_every_algorithm() {
         assert_eq!(refused.status.code(), Some(2), "{name}");
         assert!(!dir.path().join(&small).exists(), "{name}: nothing is written");
         let again = dzoa(dir.path(), &[&args[..], &["--spend-what-is-left"]].concat());
-        assert_eq!(again.status.code(), Some(1), "{name}");
+        assert_eq!(again.status.code(), Some(3), "{name}");
         let error = String::from_utf8_lossy(&again.stderr).into_owned();
         assert!(error.contains("BudgetExhausted"), "{name}: {error}");
     }

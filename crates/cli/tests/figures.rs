@@ -188,7 +188,7 @@ fn ctrl_c_keeps_the_trials_that_are_done() {
     let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(sent.success());
     let rest: Vec<String> = lines.collect();
-    assert_eq!(child.wait().unwrap().code(), Some(1), "{rest:?}");
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{rest:?}");
     assert!(rest.iter().any(|line| line.contains("stopped by Ctrl-C")), "{rest:?}");
     // A tenth of the trials had been done when the first line of progress came.
     let csv = std::fs::read_to_string(dir.path().join("r/rate.trials.csv")).unwrap();

@@ -187,7 +187,7 @@ fn a_ledger_outlives_a_run_and_stops_the_one_that_would_overspend() {
     assert!(!path.join("c").exists());
     // If told to, it goes on until the budget ends.
     let (code, error) = run("c", &["--spend-what-is-left"]);
-    assert_eq!(code, Some(1));
+    assert_eq!(code, Some(3));
     assert!(error.contains("BudgetExhausted") && error.contains("rounds"), "{error}");
     assert!(spent() > once && spent() <= 1.3);
     let summary = std::fs::read_to_string(path.join("c/summary.json")).unwrap();

@@ -124,7 +124,7 @@ fn sigterm_renewal_and_a_second_start_change_no_bit_and_metrics_and_logs_tell_of
     // SIGTERM, by its id.
     let killed = Command::new("kill").arg("-TERM").arg(b.0.id().to_string()).status().unwrap();
     assert!(killed.success());
-    assert_eq!(ended(&mut b).code(), Some(1));
+    assert_eq!(ended(&mut b).code(), Some(130));
     let words = log(dir, "b");
     assert!(words.contains("everything is kept in state-b"), "{words}");
     assert!(words.contains("hint: the same command goes on from there"), "{words}");
@@ -167,6 +167,83 @@ fn sigterm_renewal_and_a_second_start_change_no_bit_and_metrics_and_logs_tell_of
     for name in NAMES {
         assert!(!log(dir, name).contains("PRIVATE KEY"));
     }
+}
+
+/// Whether colours are in it: `ESC [ ... m`, and not what moves a progress bar.
+fn coloured(text: &str) -> bool {
+    let ends = |rest: &str| {
+        rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';').starts_with('m')
+    };
+    text.split("\x1b[").skip(1).any(ends)
+}
+
+/// An agent alone, with a certificate that is worth a warning: its status, and what it said. On a
+/// terminal if that is asked for.
+fn alone(variable: &str, value: &str, terminal: bool) -> (Option<i32>, String) {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path();
+    let algorithm = "rho = 0.1\nrounds = 20\ninner_steps = 20";
+    let file = network_file("path", "l1", algorithm, "mechanism = \"none\"");
+    let impatient = file.replace("[network]", "[network]\npatience = 1.0");
+    std::fs::write(dir.join("net.toml"), impatient).unwrap();
+    let certs = ["certs", "--network", "net.toml", "--out", "certs", "--days", "1"];
+    assert!(dzoa(dir, &certs).status.success());
+    let args = "agent --network net.toml --name a --certs certs --state state";
+    let program = env!("CARGO_BIN_EXE_dzoa");
+    let mut command = Command::new(if terminal { "script" } else { program });
+    match terminal {
+        true => command.args(["-qec", &format!("'{program}' {args}"), "/dev/null"]),
+        false => command.args(args.split(' ')),
+    };
+    command.env_remove("RUST_LOG").env_remove("NO_COLOR").env(variable, value);
+    let output = command.current_dir(dir).stdin(std::process::Stdio::null()).output().unwrap();
+    let words = [output.stdout, output.stderr].concat();
+    let words = String::from_utf8_lossy(&words).into_owned();
+    // However much is asked for, no line of the key is in it.
+    let key = std::fs::read_to_string(dir.join("certs/a.key")).unwrap();
+    assert!(key.lines().count() > 2 && key.lines().all(|line| !words.contains(line)));
+    assert_eq!(dir.join("state").exists(), output.status.code() != Some(2), "{words}");
+    (output.status.code(), words)
+}
+
+#[test]
+fn an_agent_without_neighbours_ends_with_status_4_and_obeys_rust_log() {
+    std::thread::scope(|scope| {
+        for (level, warned) in [("", true), ("error", false), ("trace", true)] {
+            scope.spawn(move || {
+                let (code, words) = alone("RUST_LOG", level, false);
+                assert_eq!(code, Some(4), "{words}");
+                assert!(words.contains("status NeighbourLost: nothing usable from b"), "{words}");
+                let warning = words.contains("WARN the certificate expires on");
+                assert_eq!(warning, warned, "RUST_LOG={level}: {words}");
+                assert_eq!(words.contains("zenoh"), level == "trace", "RUST_LOG={level}");
+                assert!(!coloured(&words), "there is no terminal");
+            });
+        }
+    });
+    let (code, words) = alone("RUST_LOG", "dzoa=loud", false);
+    assert_eq!(code, Some(2), "{words}");
+    assert!(words.starts_with("error: RUST_LOG: `dzoa=loud` cannot be read"), "{words}");
+    assert!(words.contains("\n\nhint: "), "{words}");
+}
+
+/// `script` of util-linux gives the agent a terminal.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_agent_on_a_terminal_obeys_no_color() {
+    if Command::new("script").arg("--version").output().is_err() {
+        return common::skip("colours on a terminal", "no program `script`");
+    }
+    std::thread::scope(|scope| {
+        for (value, expected) in [("", true), ("1", false)] {
+            scope.spawn(move || {
+                let (code, words) = alone("NO_COLOR", value, true);
+                assert_eq!(code, Some(4), "{words}");
+                assert!(words.contains("the certificate expires on"), "{words}");
+                assert_eq!(coloured(&words), expected, "NO_COLOR={value}: {words:?}");
+            });
+        }
+    });
 }
 
 /// Rounds that were completed without the straggler's vector of that round.

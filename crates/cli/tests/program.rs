@@ -339,10 +339,60 @@ fn help_has_examples_and_completions_complete() {
         let text = String::from_utf8(dzoa(dir.path(), command).stdout).unwrap();
         assert!(text.contains("Example"), "{command:?}");
     }
-    for shell in ["bash", "zsh", "fish"] {
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let script = dzoa(dir.path(), &["completions", shell]).stdout;
         assert!(String::from_utf8(script).unwrap().contains("evaluate"));
     }
+}
+
+#[test]
+fn every_exit_status_is_explained_where_people_look() {
+    let dir = tempdir().unwrap();
+    let said = |args: &[&str]| String::from_utf8(dzoa(dir.path(), args).stdout).unwrap();
+    let (help, table) = (said(&["--help"]), said(&["help", "exit-codes"]));
+    let page = std::fs::read_to_string(root().join("docs/reference.md")).unwrap();
+    let statuses = [
+        "0 done",
+        "1 failed",
+        "2 wrong input",
+        "3 budget spent",
+        "4 neighbour lost",
+        "130 interrupted",
+    ];
+    for status in statuses {
+        let (number, word) = status.split_once(' ').unwrap();
+        assert!(help.contains(status), "{status}: {help}");
+        assert!(table.contains(&format!("\n  {number:<4} {word}")), "{status}: {table}");
+        assert!(page.contains(&format!("\n| {number} | {word}")), "{status}");
+    }
+}
+
+#[test]
+fn the_citation_is_of_this_version_and_of_the_paper() {
+    let text = std::fs::read_to_string(root().join("CITATION.cff")).unwrap();
+    let version = format!("\nversion: {}\n", env!("CARGO_PKG_VERSION"));
+    assert!(text.contains(&version), "CITATION.cff has another version than Cargo.toml");
+    assert!(text.contains("\"Privacy-Preserving Distributed Zeroth-Order Optimization\""));
+}
+
+/// Every command has its page, and a page says what the command's help says.
+#[test]
+fn every_command_has_a_manual_page() {
+    let dir = tempdir().unwrap();
+    let output = dzoa(dir.path(), &["man", "pages/man1"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let pages = listing(&dir.path().join("pages/man1"));
+    for page in ["dzoa.1", "dzoa-run.1", "dzoa-agent.1", "dzoa-privacy-compose.1"] {
+        assert!(pages.contains(&page.to_string()), "{pages:?}");
+    }
+    assert!(!pages.contains(&"dzoa-man.1".to_string()), "it is for packages: {pages:?}");
+    let read =
+        |page: &str| std::fs::read_to_string(dir.path().join("pages/man1").join(page)).unwrap();
+    let text = read("dzoa-run.1");
+    assert!(text.contains(".TH dzoa-run 1") && text.contains("spend\\-what\\-is\\-left"), "{text}");
+    assert!(read("dzoa.1").contains("130 interrupted"));
+    // What a command hides, its page hides.
+    assert!(!read("dzoa-agent.1").contains("record\\-frames"));
 }
 
 /// The trace is on the disk while the rounds go; Ctrl-C leaves all of them, and a whole run.
@@ -377,7 +427,7 @@ fn the_trace_is_written_while_the_rounds_go_and_ctrl_c_completes_the_files() {
     assert_eq!(listing(&out), ["trace.csv"], "the run still goes on");
     let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(sent.success());
-    assert_eq!(child.wait().unwrap().code(), Some(1));
+    assert_eq!(child.wait().unwrap().code(), Some(130));
 
     let summary = std::fs::read_to_string(out.join("summary.json")).unwrap();
     let summary: serde_json::Value = serde_json::from_str(&summary).unwrap();

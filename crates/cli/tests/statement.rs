@@ -201,7 +201,7 @@ fn a_run_that_ends_inside_a_round_counts_what_was_charged_in_it() {
     }
     let flags = ["--ledger", "large", "--spend-what-is-left"];
     let (code, text, summary) = run(dir, "o", &sets, &flags);
-    assert_eq!((code, &summary["status"]), (1, &"budget-exhausted".into()));
+    assert_eq!((code, &summary["status"]), (3, &"budget-exhausted".into()));
     let entries = &summary["privacy"];
     let [first, second] = [0, 1].map(|k| number(&entries[k], "epsilon_charged"));
     assert!(first > 1.01 * second, "the first agent released once more: {first} {second}");
@@ -259,7 +259,7 @@ fn an_interrupted_run_states_the_plan() {
     }
     let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(sent.success());
-    assert_ne!(child.wait().unwrap().code(), Some(0));
+    assert_eq!(child.wait().unwrap().code(), Some(130));
     let summary = std::fs::read_to_string(dir.join("o/summary.json")).unwrap();
     let summary: Value = serde_json::from_str(&summary).unwrap();
     assert_eq!(summary["status"], "stopped");
@@ -308,7 +308,7 @@ fn an_agent_that_loses_its_neighbour_states_the_plan() {
         assert!(begun.elapsed() < Duration::from_secs(90), "it does not notice");
         std::thread::sleep(Duration::from_millis(20));
     };
-    assert_eq!(ended.code(), Some(1));
+    assert_eq!(ended.code(), Some(4));
     let log = std::fs::read_to_string(dir.join("log-north")).unwrap();
     let summary = std::fs::read_to_string(dir.join("state-north/summary.json"));
     let summary: Value = serde_json::from_str(&summary.expect(&log)).unwrap();
@@ -345,7 +345,7 @@ fn a_run_that_the_budget_does_not_last_for_is_refused_before_its_first_round() {
     assert!(!dir.join("n").exists());
     let (code, text, summary) =
         run(dir, "c", &sets("admm"), &["--ledger", "l", "--spend-what-is-left"]);
-    assert_eq!((code, &summary["status"]), (1, &"budget-exhausted".into()));
+    assert_eq!((code, &summary["status"]), (3, &"budget-exhausted".into()));
     assert!(ledger().starts_with(&before) && ledger().len() > before.len());
     assert!(filter(dir, "l", 1) <= 4.0);
     assert_not_below_the_truth(dir, "l", (&text, &summary));

@@ -97,7 +97,7 @@ fn ctrl_c_in_many_trials_summarises_those_that_ended() {
     let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(sent.success());
     let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(130));
     let said = String::from_utf8(output.stderr).unwrap();
     let text = std::fs::read_to_string(dir.path().join("r/summary.json")).unwrap();
     let summary: serde_json::Value = serde_json::from_str(&text).unwrap();

@@ -10,6 +10,10 @@
 //! Adjacency is *replace-one* everywhere: two data sets of one agent are neighbours when one row of
 //! the one is replaced by another row in the other. The number of rows is public.
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 pub mod accountant;
 pub mod audit;
 pub mod ball;

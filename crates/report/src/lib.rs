@@ -14,6 +14,7 @@
 
 mod chart;
 mod describe;
+mod ending;
 mod error_curve;
 mod fit;
 pub mod ledger_file;
@@ -35,6 +36,7 @@ pub use chart::{
     number, png,
 };
 pub use describe::{describe, where_the_model_is};
+pub use ending::{ended_badly, exit_of};
 pub use error_curve::ErrorCurve;
 pub use fit::{describe_fit, fit_facts};
 pub use kuva::prelude::MarkerShape;

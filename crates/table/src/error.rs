@@ -1,5 +1,6 @@
 //! The one place where an error gets its shape: a line, a blank line, a hint.
 
+use crate::exit::Exit;
 use std::fmt;
 
 /// What the program says when it cannot go on, and the status it ends with.
@@ -7,7 +8,7 @@ use std::fmt;
 pub struct Error {
     message: String,
     hint: Option<String>,
-    status: u8,
+    exit: Exit,
 }
 
 /// Short for results of this program.
@@ -16,12 +17,22 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 impl Error {
     /// The input is wrong; nothing was written. Exit status 2.
     pub fn input(message: impl Into<String>) -> Self {
-        Self { message: message.into(), hint: None, status: 2 }
+        Self::ending(Exit::Input, message)
     }
 
     /// The run failed. Exit status 1.
     pub fn run(message: impl Into<String>) -> Self {
-        Self { message: message.into(), hint: None, status: 1 }
+        Self::ending(Exit::Failed, message)
+    }
+
+    /// Asked to stop. Exit status 130.
+    pub fn interrupted(message: impl Into<String>) -> Self {
+        Self::ending(Exit::Interrupted, message)
+    }
+
+    /// Ends with this status.
+    pub fn ending(exit: Exit, message: impl Into<String>) -> Self {
+        Self { message: message.into(), hint: None, exit }
     }
 
     /// The way out.
@@ -43,12 +54,12 @@ impl Error {
 
     /// The same as an error of the input.
     pub fn as_input(self) -> Self {
-        Self { status: 2, ..self }
+        Self { exit: Exit::Input, ..self }
     }
 
     /// The exit status.
     pub fn status(&self) -> u8 {
-        self.status
+        self.exit as u8
     }
 }
 
@@ -87,6 +98,7 @@ mod tests {
         let error = Error::input("bad\nname").at("run.toml").hint("mend it");
         assert_eq!(error.to_string(), "run.toml: bad\\nname\n\nhint: mend it");
         assert_eq!((error.status(), Error::run("").status()), (2, 1));
+        assert_eq!(Error::interrupted("").status(), 130);
         assert_eq!(shown(&"x".repeat(99)), format!("`{}…`", "x".repeat(40)));
     }
 }

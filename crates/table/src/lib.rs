@@ -23,9 +23,14 @@
 //! costs no privacy. Whatever a file holds, the answer is rows or an [`Error`] with a place, never
 //! a panic. [`infer_schema`] alone looks at the data for its answer, and its draft says so.
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 mod check;
 mod encoding;
 mod error;
+mod exit;
 mod infer;
 mod instances;
 mod keys;
@@ -41,6 +46,7 @@ mod starter;
 
 pub use check::{Findings, SiteCheck};
 pub use error::{Error, Result, shown};
+pub use exit::{Exit, explain_exits};
 pub use infer::{StudyDraft, draft_study, infer_schema};
 pub use instances::{INTERCEPT, InstanceSpec, Instances};
 pub use keys::{explain_keys, known_keys, plain_path, reference_page};

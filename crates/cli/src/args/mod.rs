@@ -23,7 +23,8 @@ use values::{count, metrics_address, open_unit, positive, rounds};
   dzoa init my-study                         a config, a schema and a small data set to start from
   dzoa privacy compose --epsilon 0.15 --delta 1e-3 --rounds 200
 
-Exit status: 0 done, 1 the run failed, 2 the input is wrong (nothing was written).")]
+Exit status: 0 done, 1 failed, 2 wrong input, 3 budget spent, 4 neighbour lost, 130 interrupted;
+`dzoa help exit-codes` says more.")]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -149,13 +150,14 @@ SIGTERM and Ctrl-C stop it after everything is kept; the same command goes on fr
         /// The directory of a run
         dir: PathBuf,
     },
-    /// Explain a command, or with `config [KEY]` the keys of a config, its schema and network file
+    /// Explain a command; `config [KEY]`: the keys of config, schema and network file; `exit-codes`
     #[command(after_help = "Examples:
   dzoa help run
   dzoa help config                     every key
-  dzoa help config schema.row_norm     one of them; `schema` for all of a table")]
+  dzoa help config schema.row_norm     one of them; `schema` for all of a table
+  dzoa help exit-codes                 what scripts see")]
     Help {
-        /// A command, or `config` and a key
+        /// A command, `config` and a key, or `exit-codes`
         topic: Vec<String>,
     },
     /// Print shell completions
@@ -164,6 +166,12 @@ SIGTERM and Ctrl-C stop it after everything is kept; the same command goes on fr
     Completions {
         /// The shell
         shell: clap_complete::Shell,
+    },
+    /// Write a manual page for every command into DIR, for packages
+    #[command(hide = true)]
+    Man {
+        /// Where to write
+        dir: PathBuf,
     },
 }
 

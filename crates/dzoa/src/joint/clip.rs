@@ -1,14 +1,15 @@
 //! A clip that follows how many rows it moves.
 //!
 //! ```text
-//! f   the part of all weight whose rows were moved, as the last sum says, with noise of deviation s
+//! f   the part of all weight whose rows were moved, as the last sum says, with noise of
+//!     deviation s
 //! C  <- C exp(gain min(1, q/s) (f/q - 1)), by -gain to 3 gain at most, between C_1/30 and 6 C_1
 //! ```
 //!
-//! No multiple of a bound on the targets is right for all: labels need 2.7 of it, heavy tails want a
-//! fifth, and during a run residuals shrink. How many rows were moved stands in the sum as one more
-//! number ([`dzoa_privacy::joint::Region::counting`]): it is noisy, public and paid for, and the
-//! next clip is fixed before anybody is asked again.
+//! No multiple of a bound on the targets is right for all: labels need 2.7 of it, heavy tails want
+//! a fifth, and during a run residuals shrink. How many rows were moved stands in the sum as one
+//! more number ([`dzoa_privacy::joint::Region::counting`]): it is noisy, public and paid for, and
+//! the next clip is fixed before anybody is asked again.
 
 /// How far from where it began a clip may go, down and up.
 const RANGE: [f64; 2] = [1.0 / 30.0, 6.0];

@@ -16,7 +16,8 @@ use dzoa_privacy::{Budget, Claim};
 impl RunSpec {
     /// What suits a loss where at most a budget is given: the mechanism that its slope allows, with
     /// everything left to the rules. Without an algorithm it is joint sums wherever the slope is
-    /// bounded, or smooth so that a clip can follow it. A mechanism that needs the two-point loop overrules the algorithm.
+    /// bounded, or smooth so that a clip can follow it. A mechanism that needs the two-point loop
+    /// overrules the algorithm.
     pub fn for_budget(
         loss: &dyn Loss,
         algorithm: Option<Algorithm>,

@@ -67,7 +67,7 @@ impl Attack<'_> {
             .into_par_iter()
             .map_init(Workspace::default, |work, trial| {
                 if self.interrupt.asked() {
-                    return Err(Error::run(
+                    return Err(Error::interrupted(
                         "stopped by Ctrl-C; an unfinished audit proves nothing",
                     ));
                 }

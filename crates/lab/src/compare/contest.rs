@@ -232,7 +232,9 @@ impl Contest<'_> {
         });
         let seconds = started.elapsed().as_secs_f64();
         if self.interrupt.asked() {
-            return Err(Error::run("stopped by Ctrl-C; an unfinished comparison compares nothing"));
+            return Err(Error::interrupted(
+                "stopped by Ctrl-C; an unfinished comparison compares nothing",
+            ));
         }
         let estimates: Vec<Vec<f64>> =
             (0..simulation.len()).map(|k| simulation.estimate(k)).collect();

@@ -200,7 +200,7 @@ pub fn reproduce(
     }
     let outcome = outcome.map_err(|stop| match stop {
         Stop::Failed(error) => error,
-        Stop::Interrupted => Error::run(format!(
+        Stop::Interrupted => Error::interrupted(format!(
             "stopped by Ctrl-C; the trials that were done are in {}",
             out.display()
         ))
@@ -224,7 +224,7 @@ fn prepare(
         watcher.say(&format!("{}: tuning", figure.name()));
         store.prepare(&mut **figure, interrupt).map_err(|stop| match stop {
             Stop::Failed(error) => error,
-            Stop::Interrupted => Error::run("stopped by Ctrl-C before the first trial"),
+            Stop::Interrupted => Error::interrupted("stopped by Ctrl-C before the first trial"),
         })?;
         watcher.work_done(figure.cost_of_tuning());
     }

@@ -4,6 +4,7 @@
 //! this list, so that neither has a key that the other lacks.
 
 use crate::error::{Error, Result, shown};
+use crate::exit::exits_table;
 use crate::reader::suggestion;
 use dzoa::baselines;
 use dzoa::network::TOPOLOGIES;
@@ -176,6 +177,11 @@ pub fn reference_page() -> String {
         let _ = writeln!(text, "- takes: {}\n- default: {}", escaped(&kind), escaped(&default));
         let _ = writeln!(text, "- example: `{example}`");
     }
+    let _ = write!(
+        text,
+        "\n## Exit status\n\nOf every command; `dzoa help exit-codes` prints the same.\n\n{}",
+        exits_table()
+    );
     text
 }
 

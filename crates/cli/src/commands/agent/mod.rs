@@ -23,8 +23,8 @@ use dzoa_node::node::{End, Node, NodeError, NodeSettings, PersistEntry, Running}
 use dzoa_node::transport::{LinkSettings, Place, RecordedLink, ZenohLink};
 use dzoa_node::wire;
 use dzoa_report::ledger_file::LedgerFile;
-use dzoa_report::{let_group_read, refused, where_the_model_is};
-use dzoa_table::{DataSource, Error, Instances, Result, SiteFile, weighed_by_rows};
+use dzoa_report::{exit_of, let_group_read, refused, where_the_model_is};
+use dzoa_table::{DataSource, Error, Exit, Instances, Result, SiteFile, weighed_by_rows};
 use rand::TryRng;
 use results::{Results, Spent};
 use state::{State, StateOwner, begin};
@@ -82,7 +82,7 @@ pub fn agent(args: &AgentArgs) -> Result<()> {
     let (streams, reached) = (streams.as_ref(), &watch.reached);
     let results = Results { args, network, instances, plan, k, streams, reached };
     match outcome {
-        DriveEnd::Asked => Err(Error::run(format!(
+        DriveEnd::Asked => Err(Error::interrupted(format!(
             "stopped in round {}; everything is kept in {}",
             node.round(),
             args.state.display()
@@ -199,7 +199,7 @@ fn exchange(
     let orphaned = orphaned(args.stop_with_stdin);
     let stop = || interrupt::asked() || orphaned.load(Ordering::SeqCst);
     let Some(mut link) = open_link(settings, watch, &stop)? else {
-        return Err(Error::run("stopped before a router was reached; everything is kept")
+        return Err(Error::interrupted("stopped before a router was reached; everything is kept")
             .hint("the same command goes on from there"));
     };
     let started = Instant::now();
@@ -350,8 +350,14 @@ fn trouble(error: NodeError) -> Error {
 
 /// Whether the agent's part counts as done.
 fn verdict(end: &End) -> Result<()> {
+    let exit = match end {
+        End::Agent(status) => exit_of(status),
+        // Where the same command can go on.
+        End::NeighbourLost { .. } | End::NeighbourLeft { .. } => Exit::Neighbour,
+        _ => Exit::Failed,
+    };
     match end.hint() {
         None => Ok(()),
-        Some(hint) => Err(Error::run(end.to_string()).hint(hint)),
+        Some(hint) => Err(Error::ending(exit, end.to_string()).hint(hint)),
     }
 }

@@ -5,14 +5,17 @@ use crate::config::Config;
 use crate::progress::Progress;
 use dzoa::plan::{Claimed, Plan};
 use dzoa_node::node::{Refusal, Running};
-use dzoa_table::{Error, Result};
+use dzoa_table::{Error, Result, shown};
 use metrics::{counter, gauge};
 use std::collections::HashSet;
 use std::fs::OpenOptions;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::time::Duration;
+use tracing_subscriber::EnvFilter;
 
+/// What is logged unless RUST_LOG says otherwise.
+const LOGGED: &str = "off,dzoa=info,dzoa_node=info";
 /// How often progress is told.
 const EVERY: Duration = Duration::from_millis(250);
 /// How often in plain lines, once the rounds have begun.
@@ -49,10 +52,16 @@ impl Watch {
     /// Sets up logs and metrics.
     pub fn new(args: &AgentArgs, config: &Config, plan: &Plan) -> Result<Self> {
         let json = args.log_format == LogFormat::Json;
-        let filter = tracing_subscriber::EnvFilter::new("off,dzoa=info,dzoa_node=info");
+        let asked = std::env::var("RUST_LOG").unwrap_or_default();
+        let directives = if asked.is_empty() { LOGGED } else { &asked };
+        let filter = EnvFilter::try_new(directives).map_err(|error| {
+            Error::input(format!("RUST_LOG: {} cannot be read: {error}", shown(&asked)))
+                .hint("for example RUST_LOG=warn, or RUST_LOG=info,dzoa_node=debug")
+        })?;
+        let plain = std::env::var_os("NO_COLOR").is_some_and(|asked| !asked.is_empty());
         let logs = tracing_subscriber::fmt()
             .with_writer(std::io::stderr)
-            .with_ansi(std::io::stderr().is_terminal())
+            .with_ansi(std::io::stderr().is_terminal() && !plain)
             .with_env_filter(filter);
         // A second subscriber cannot be set; the first one then stays.
         let _ = if json {

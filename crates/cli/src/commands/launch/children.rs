@@ -6,7 +6,7 @@ use crate::interrupt;
 use crate::network_file::NetworkFile;
 use crate::progress::Progress;
 use dzoa_report::ledger_file::ledger_name;
-use dzoa_table::{Error, Result};
+use dzoa_table::{Error, Exit, Result};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -54,6 +54,8 @@ impl Children {
             if let Some(file) = files.get(&place.name) {
                 command.arg("--data").arg(file);
             }
+            // Its log is read here.
+            command.env_remove("RUST_LOG");
             // An agent stops when its stdin ends, which it does however this process ends.
             command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
             let mut child = command.spawn().map_err(|error| {
@@ -103,7 +105,7 @@ impl Children {
                 continue;
             }
             if interrupt::asked() {
-                return Err(Error::run(format!(
+                return Err(Error::interrupted(format!(
                     "stopped by Ctrl-C after round {shown} of {rounds}"
                 )));
             }
@@ -114,8 +116,10 @@ impl Children {
                         let said = last_words[index].join("\n");
                         let said = said.trim_start_matches("error: ");
                         let (message, hint) = said.split_once("\n\nhint: ").unwrap_or((said, ""));
-                        let error =
-                            Error::run(format!("agent {name} failed ({status}): {message}"));
+                        let error = Error::ending(
+                            Exit::of(status.code()),
+                            format!("agent {name} failed ({status}): {message}"),
+                        );
                         return Err(if hint.is_empty() { error } else { error.hint(hint) });
                     }
                     Ok(Some(_)) => {}
