@@ -185,7 +185,7 @@ fn an_old_journal_is_refused_by_its_format() {
     let mut agent = start(dir.path(), "a", "state-a", &[]);
     assert!(!ended(&mut agent).success());
     let log = log(dir.path(), "a");
-    assert!(log.contains("the journal is of format 2, and this version reads format 3"), "{log}");
+    assert!(log.contains("the journal is of format 2, and this version reads format 4"), "{log}");
     assert!(log.contains("hint: start a new run in a new state directory"), "{log}");
 }
 

@@ -13,7 +13,7 @@ use dzoa::plan::{Algorithm, Boxes, Data, Mechanism, Plan, RunSpec};
 use dzoa::prelude::*;
 use dzoa::privacy::Ledger;
 use dzoa_node::drive::drive;
-use dzoa_node::journal::{self, Journal, Memory, Start};
+use dzoa_node::journal::{self, Journal, Memory, RootPlace, Start};
 use dzoa_node::node::{Node, NodeSettings, OnLoss};
 use std::time::Duration;
 use std::{error::Error, sync::Arc, thread};
@@ -29,7 +29,7 @@ fn run(plan: &Arc<Plan>, k: usize, streams: &Streams, mut link: Channels) -> Out
         network: [0; 32],
         agent: names[k].clone(),
         rows: String::new(),
-        key: streams.key(),
+        root: RootPlace::Here(streams.key()),
         ledger: Default::default(),
     };
     let settings = NodeSettings {

@@ -262,7 +262,7 @@ impl Session {
     /// Members that the guarantee expects to collude; none where it names no number.
     pub fn colluders(&self) -> usize {
         match self.opened.shares.as_ref().map(Shares::colluders) {
-            Some(Colluders::AtMost(count)) => count,
+            Some(Colluders::AtMost(count)) => count as usize,
             Some(Colluders::All) | None => 0,
         }
     }

@@ -70,8 +70,8 @@ impl JointAgent {
         let Some(own) = self.leaves[self.position].as_ref() else { return false };
         let Saying::Leave { gone } = &own.saying else { return false };
         let same = |said: &Notice| said.saying == own.saying;
-        let left = (0..self.leaves.len()).filter(|k| self.is_present(*k) && !gone.contains(k));
-        self.status.is_none() && left.into_iter().all(|k| self.leaves[k].as_ref().is_some_and(same))
+        let mut left = (0..self.leaves.len()).filter(|k| self.is_present(*k) && !gone.contains(k));
+        self.status.is_none() && left.all(|k| self.leaves[k].as_ref().is_some_and(same))
     }
 
     /// Begins the sum anew with those that are left, once all have agreed.

@@ -17,10 +17,8 @@ use processes::Content;
 const EXCHANGES: [(usize, u64, usize); 2] = [(10, 1000, 15), (10_000, 300, 15)];
 /// Processes, and their rounds.
 const PROCESSES: (usize, u64) = (50, 200);
-/// Processes, how many may collude, and the lengths of two runs.
-const SUMS: [(usize, usize, (u64, u64)); 2] = [(5, 2, (50, 550)), (50, 5, (10, 60))];
-/// How often each of them is run.
-const REPETITIONS: usize = 3;
+/// Processes, how many may collude, the lengths of two runs, and how often each is run.
+const SUMS: [(usize, usize, (u64, u64), usize); 2] = [(5, 2, (50, 550), 3), (50, 5, (10, 40), 1)];
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -93,14 +91,14 @@ fn processes() {
 fn sums() {
     println!("\n| processes | what | rounds or sums a second | to `output` |");
     println!("| ---: | --- | ---: | ---: |");
-    for (agents, colluders, rounds) in SUMS {
+    for (agents, colluders, rounds, repetitions) in SUMS {
         let contents = [
             ("`output`, rounds".into(), Content::Output),
             ("joint sums, `colluders = \"all\"`".into(), Content::Sums(None)),
             (format!("joint sums, `colluders = {colluders}`"), Content::Sums(Some(colluders))),
         ];
         let mut rates = [Vec::new(), Vec::new(), Vec::new()];
-        for _ in 0..REPETITIONS {
+        for _ in 0..repetitions {
             for (rates, (what, content)) in rates.iter_mut().zip(&contents) {
                 match processes::rate(agents, rounds, *content) {
                     Ok(rate) => rates.push(rate),

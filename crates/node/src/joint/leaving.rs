@@ -190,7 +190,7 @@ impl JointNode {
             letter.is_some_and(|said| said == Saying::Leave { gone: gone.to_vec() })
         };
         let left = (0..self.post.len()).filter(|k| self.agent.is_present(*k) && !gone.contains(k));
-        left.into_iter().filter(|k| next_to(*k)).all(says_so)
+        left.filter(|k| next_to(*k)).all(says_so)
     }
 
     /// What an earlier process of ours gave up, where the disk lost it and others have it.
