@@ -38,8 +38,8 @@ fn a_mistyped_word_is_answered_with_a_near_one_or_with_none() {
 
 /// The last count that was told, where there is no terminal.
 fn last_count(text: &str) -> (u64, u64) {
-    let lines = text.lines().filter_map(|line| line.strip_suffix(" runs")?.split_once('/'));
-    let (done, all) = lines.last().unwrap_or_else(|| panic!("no count: {text}"));
+    let mut lines = text.lines().filter_map(|line| line.strip_suffix(" runs")?.split_once('/'));
+    let (done, all) = lines.next_back().unwrap_or_else(|| panic!("no count: {text}"));
     (done.parse().unwrap(), all.parse().unwrap())
 }
 
