@@ -221,11 +221,24 @@ fn as_many_as_may_collude_do_not_go_on() {
     let mut world = world(complete(5), Protected::Masks(3), Faults::default(), 3);
     lose(&mut world, &[0, 1], 1);
     for (end, _) in world.ends.iter().flatten() {
-        assert!(
-            matches!(end, End::Agent(Status::NoSum { reason, .. }) if reason.contains("collude"))
-        );
+        assert!(matches!(end, End::TooFewLeft { .. }), "{end}");
     }
     assert_accounted(&world, &[0, 1], "three left of which three may collude");
+}
+
+/// Three liars could be in both of two groups of four among five, and lead them to two models.
+#[test]
+fn more_than_half_of_all_and_of_those_that_may_collude_must_be_left() {
+    for (colluders, goes_on) in [(1, true), (2, true), (3, false)] {
+        let protected = Protected::Masks(colluders);
+        let mut world = world(complete(5), protected, Faults::default(), 3);
+        lose(&mut world, &[0], 1);
+        for (end, _) in world.ends.iter().flatten() {
+            let few = matches!(end, End::TooFewLeft { .. });
+            assert_eq!(few, !goes_on, "{colluders}: {end}");
+        }
+        assert_accounted(&world, &[0], "one is gone");
+    }
 }
 
 /// Two halves would go on with two models.

@@ -138,8 +138,7 @@ impl Confusion {
         found
     }
 
-    /// The share of +1 that is predicted as such.
-    #[doc(alias = "recall")]
+    /// The share of +1 that is predicted as such, also called recall.
     pub fn sensitivity(&self) -> Option<f64> {
         part(self.true_positives, self.false_negatives)
     }
