@@ -60,8 +60,8 @@ pub fn laplace_rounding(scale: f64, coordinates: usize) -> f64 {
 
 /// What rounding to the grid adds to the L2 sensitivity of a vector: each of the two rounded
 /// vectors is off by at most half a step a coordinate. Near the largest values the division by the
-/// step is off by half a step more, and what a baseline adds to a gradient before (a public point, a
-/// ridge) by half a step each time: at most three steps for each vector, whatever it is.
+/// step is off by half a step more, and what a baseline adds to a gradient before (a public point,
+/// a ridge) by half a step each time: at most three steps for each vector, whatever it is.
 pub fn rounding(sigma: f64, coordinates: usize) -> f64 {
     6.0 * step(sigma) * (coordinates as f64).sqrt()
 }
