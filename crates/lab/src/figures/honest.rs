@@ -22,7 +22,7 @@ const EPSILON: f64 = 2.0;
 const MOST_TRIALS: u64 = 20;
 
 /// Joint sums: against all others together, and against any one of them.
-const JOINT: [&str; 2] = ["joint sums", "joint sums, t = 1"];
+const JOINT: [&str; 2] = ["joint sums", "joint sums (t = 1)"];
 /// Names in CSV files and legends: D-ZOA's mechanisms, the tuned baselines, joint sums.
 const NAMES: [&str; 7] =
     ["D-ZOA output", "D-ZOA scalar", TUNED[0], TUNED[1], TUNED[2], JOINT[0], JOINT[1]];
