@@ -3,7 +3,7 @@
 use console::Term;
 use dzoa::plan::Outline;
 use dzoa_report::{describe_plan, wrapped};
-use dzoa_table::{Error, Result};
+use dzoa_table::{Error, Findings, Result};
 use std::io::{ErrorKind, Write};
 
 /// Prints data on stdout. A reader that has seen enough (`| head`) is no failure.
@@ -40,4 +40,11 @@ pub fn print_json(value: &impl serde::Serialize) -> Result<()> {
 /// Prints what was decided, for `--dry-run`.
 pub fn print_plan(name: &str, outline: &Outline, json: bool) -> Result<()> {
     if json { print_json(outline) } else { print_words(&describe_plan(name, outline)) }
+}
+
+/// Prints what a check found, and which command could start if nothing is wrong.
+pub fn print_findings(found: Findings, start: &str) -> Result<()> {
+    print_words(found.text())?;
+    found.conclude()?;
+    print_words(&format!("\nready: {start} can start\n"))
 }

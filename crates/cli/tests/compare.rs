@@ -58,7 +58,6 @@ fn the_papers_example_gives_the_same_table_twice() {
         "comparison.json",
         "comparison.md",
         "pareto.svg",
-        "pareto.png",
         "report.html",
         "tuning.csv",
     ] {

@@ -166,8 +166,10 @@ fn the_network_is_drawn_with_its_six_edges() {
         assert!(csv.lines().any(|line| line == format!("fig1,{edge}")), "{edge}: {csv}");
     }
     assert_eq!(csv.lines().count(), 7);
-    let png = std::fs::read(figures.join("fig1.png")).unwrap();
-    assert!(png.starts_with(b"\x89PNG"));
+    if cfg!(feature = "png") {
+        let png = std::fs::read(figures.join("fig1.png")).unwrap();
+        assert!(png.starts_with(b"\x89PNG"));
+    }
 }
 
 #[cfg(unix)]

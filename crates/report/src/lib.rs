@@ -33,7 +33,7 @@ mod write;
 
 pub use chart::{
     BLACK, BLUE, Chart, Curve, ERROR_AXIS, GREEN, ORANGE, PURPLE, Panel, RED, Style, described,
-    number, png,
+    number, write_png,
 };
 pub use describe::{describe, where_the_model_is};
 pub use ending::{ended_badly, exit_of};

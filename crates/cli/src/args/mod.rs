@@ -472,6 +472,19 @@ pub enum LedgerAction {
     },
 }
 
+/// The commands that open a network, of which only `dzoa-agent` knows how.
+#[derive(Debug)]
+pub enum NetworkCommand {
+    /// `dzoa check --network`, and that file
+    Check(CheckArgs, PathBuf),
+    /// `dzoa certs`
+    Certs(CertsArgs),
+    /// `dzoa agent`
+    Agent(AgentArgs),
+    /// `dzoa launch`
+    Launch(LaunchArgs),
+}
+
 /// `dzoa schema ...`
 #[derive(Debug, Subcommand)]
 pub enum SchemaAction {

@@ -6,7 +6,7 @@ use crate::progress::Waiting;
 use crate::{files, interrupt, terminal};
 use dzoa::streams::Streams;
 use dzoa_lab::{CompareSpec, Compared, Contender, compare as measure};
-use dzoa_report::{comparison_html, png, to_json, write_file};
+use dzoa_report::{comparison_html, to_json, write_file, write_png};
 use dzoa_table::{Error, Instances, Result};
 use std::path::Path;
 
@@ -38,27 +38,32 @@ pub fn compare(args: &CompareArgs) -> Result<()> {
     interrupt::listen();
     let waiting = Waiting::default();
     let compared = pool.install(|| measure(&spec, &waiting, interrupt::flag()))?;
-    write(&out, &compared)?;
+    let drawn = write(&out, &compared)?;
     if args.common.json {
         return terminal::print_json(&compared.comparison);
     }
     terminal::print_words(&format!(
         "{}\n  files in {}: report.html, comparison.json, comparison.csv, comparison.md, \
-         pareto.svg, pareto.png, tuning.csv\n",
+         pareto.svg, {drawn}tuning.csv\n",
         compared.text,
         out.display()
     ))
 }
 
-fn write(out: &Path, compared: &Compared) -> Result<()> {
+/// Writes all files; of those that not every build writes, it says which it wrote.
+fn write(out: &Path, compared: &Compared) -> Result<&'static str> {
+    let mut drawn = "";
     write_file(out, "comparison.csv", &compared.csv)?;
     write_file(out, "comparison.md", &compared.markdown)?;
     write_file(out, "tuning.csv", &compared.tuning)?;
     if let Some(svg) = &compared.pareto {
         write_file(out, "pareto.svg", svg)?;
-        write_file(out, "pareto.png", png(svg)?)?;
+        if write_png(out, "pareto.png", svg)? {
+            drawn = "pareto.png, ";
+        }
     }
     write_file(out, "report.html", &comparison_html(&compared.comparison)?)?;
     // Last, so that a directory with it is a whole comparison.
-    write_file(out, "comparison.json", &to_json(&compared.comparison)?)
+    write_file(out, "comparison.json", &to_json(&compared.comparison)?)?;
+    Ok(drawn)
 }

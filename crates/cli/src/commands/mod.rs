@@ -1,12 +1,9 @@
 //! One file per command.
 
-pub mod agent;
 pub mod audit;
-pub mod certs;
 pub mod check;
 pub mod compare;
 pub mod init;
-pub mod launch;
 pub mod ledger;
 pub mod predict;
 pub mod privacy;

@@ -1,7 +1,7 @@
 //! `[network]`: who talks to whom.
 
 use super::only_with;
-use dzoa_node::node::OnLoss;
+use dzoa::network::OnLoss;
 use dzoa_table::{Result, Section, Shape, ShapeKeys, Value};
 use std::time::Duration;
 

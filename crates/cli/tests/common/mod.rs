@@ -8,8 +8,15 @@ pub use skip::skip;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+/// The program under test: `dzoa`, or `dzoa-agent` in its own tests, which does all of it as well.
+pub const PROGRAM: &str =
+    match (option_env!("CARGO_BIN_EXE_dzoa"), option_env!("CARGO_BIN_EXE_dzoa-agent")) {
+        (Some(program), _) | (None, Some(program)) => program,
+        (None, None) => panic!("a test of another package"),
+    };
+
 pub fn dzoa(dir: &Path, args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_dzoa")).args(args).current_dir(dir).output().unwrap()
+    Command::new(PROGRAM).args(args).current_dir(dir).output().unwrap()
 }
 
 /// Runs, expects success, and parses what `--json` printed.

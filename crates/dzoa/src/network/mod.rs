@@ -2,7 +2,9 @@
 
 pub(crate) mod gossip;
 mod graph;
+mod loss;
 mod topology;
 
 pub use graph::{Graph, GraphError};
+pub use loss::OnLoss;
 pub use topology::{TOPOLOGIES, Topology, TopologyEntry};

@@ -26,7 +26,7 @@ pub use paper::PaperProblem;
 
 use crate::workers::Stop;
 use crate::{Interrupt, Watcher};
-use dzoa_report::{described, png, write_file};
+use dzoa_report::{described, write_file, write_png};
 use dzoa_table::{Error, Result, suggestion};
 use raw::{Measurement, Point};
 use std::path::{Path, PathBuf};
@@ -244,9 +244,10 @@ fn publish(out: &Path, figure: &dyn Figure, store: &Store) -> Result<String> {
     for (further, content) in &drawing.further {
         write_file(out, further, content)?;
     }
-    write_file(out, &format!("{name}.png"), png(&svg)?)?;
+    let drawn = write_png(out, &format!("{name}.png"), &svg)?;
     write_file(out, &format!("{name}.md"), format!("{}\n", drawing.caption))?;
     write_file(out, &format!("{name}.svg"), &svg)?;
-    let files = format!("{name}.svg, {name}.png, {name}.csv, {name}.md");
+    let png = if drawn { format!("{name}.png, ") } else { String::new() };
+    let files = format!("{name}.svg, {png}{name}.csv, {name}.md");
     Ok(format!("{name}: {files} in {}\n", out.display()))
 }

@@ -19,10 +19,11 @@ mod sending;
 mod settings;
 mod view;
 
+pub use dzoa::network::OnLoss;
 pub use outcome::{End, NodeError, Refusal, Stats};
 pub use peer::Peer;
 pub use running::{Gained, Running};
-pub use settings::{NodeSettings, OnLoss};
+pub use settings::NodeSettings;
 
 use crate::journal::{Journal, JournalRecord, Opened};
 use crate::wire::{Body, Outgoing};

@@ -1,5 +1,6 @@
 //! What a node is told.
 
+use dzoa::network::OnLoss;
 use std::time::Duration;
 
 /// What all agents of a network have in common, and how patient this one is.
@@ -23,13 +24,4 @@ pub struct NodeSettings {
     pub lag: u64,
     /// How long to stay after the end for neighbours that do not say they have everything.
     pub linger: Duration,
-}
-
-/// What to do about a neighbour that stays away.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnLoss {
-    /// Stop, and say so to the others.
-    Stop,
-    /// Go on without it.
-    Continue,
 }

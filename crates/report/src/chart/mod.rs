@@ -7,7 +7,7 @@
 mod legend;
 mod png;
 
-pub use png::png;
+pub use png::write_png;
 
 use kuva::prelude::*;
 use std::sync::Arc;

@@ -1,43 +1,68 @@
-//! SVG to PNG, with a font of our own: a machine without fonts draws the same letters.
+//! SVG to PNG, with a font of our own: a machine without fonts draws the same letters. Without the
+//! cargo feature `png` there are none.
 
-use dzoa_table::{Error, Result};
-use resvg::tiny_skia::{Pixmap, Transform};
-use resvg::usvg::{Options, Tree, fontdb};
-use std::sync::Arc;
+#[cfg(feature = "png")]
+use drawing::png;
 
-const REGULAR: &[u8] = include_bytes!("../../assets/DejaVuSans.subset.ttf");
-const BOLD: &[u8] = include_bytes!("../../assets/DejaVuSans-Bold.subset.ttf");
+#[cfg(feature = "png")]
+use crate::write_file;
+use dzoa_table::Result;
+use std::path::Path;
 
-/// Dots per unit of the SVG: 680 units on a column of 8.5 cm at 600 dots per inch need 3.
-const SCALE: f32 = 3.0;
-
-/// The picture as PNG.
-pub fn png(svg: &str) -> Result<Vec<u8>> {
-    let failed = |what: &dyn std::fmt::Display| {
-        Error::run(format!("a figure cannot be drawn as PNG: {what}"))
-    };
-    let mut fonts = fontdb::Database::new();
-    fonts.load_font_data(REGULAR.to_vec());
-    fonts.load_font_data(BOLD.to_vec());
-    fonts.set_sans_serif_family("DejaVu Sans");
-    let options = Options {
-        fontdb: Arc::new(fonts),
-        font_family: "DejaVu Sans".into(),
-        ..Options::default()
-    };
-    let tree = Tree::from_str(svg, &options).map_err(|error| failed(&error))?;
-    let size = tree.size();
-    let (width, height) = ((size.width() * SCALE).ceil(), (size.height() * SCALE).ceil());
-    let mut pixels = Pixmap::new(width as u32, height as u32)
-        .ok_or_else(|| failed(&format!("{width} by {height} pixels")))?;
-    pixels.fill(resvg::tiny_skia::Color::WHITE);
-    resvg::render(&tree, Transform::from_scale(SCALE, SCALE), &mut pixels.as_mut());
-    pixels.encode_png().map_err(|error| failed(&error))
+/// Writes a picture as PNG, too, where this program can. Whether it could.
+#[cfg(feature = "png")]
+pub fn write_png(dir: &Path, name: &str, svg: &str) -> Result<bool> {
+    write_file(dir, name, png(svg)?).map(|()| true)
 }
 
-#[cfg(test)]
+/// Writes nothing.
+#[cfg(not(feature = "png"))]
+pub fn write_png(_dir: &Path, _name: &str, _svg: &str) -> Result<bool> {
+    Ok(false)
+}
+
+#[cfg(feature = "png")]
+mod drawing {
+    use dzoa_table::{Error, Result};
+    use resvg::tiny_skia::{Pixmap, Transform};
+    use resvg::usvg::{Options, Tree, fontdb};
+    use std::sync::Arc;
+
+    const REGULAR: &[u8] = include_bytes!("../../assets/DejaVuSans.subset.ttf");
+    const BOLD: &[u8] = include_bytes!("../../assets/DejaVuSans-Bold.subset.ttf");
+
+    /// Dots per unit of the SVG: 680 units on a column of 8.5 cm at 600 dots per inch need 3.
+    const SCALE: f32 = 3.0;
+
+    /// The picture as PNG.
+    pub(super) fn png(svg: &str) -> Result<Vec<u8>> {
+        let failed = |what: &dyn std::fmt::Display| {
+            Error::run(format!("a figure cannot be drawn as PNG: {what}"))
+        };
+        let mut fonts = fontdb::Database::new();
+        fonts.load_font_data(REGULAR.to_vec());
+        fonts.load_font_data(BOLD.to_vec());
+        fonts.set_sans_serif_family("DejaVu Sans");
+        let options = Options {
+            fontdb: Arc::new(fonts),
+            font_family: "DejaVu Sans".into(),
+            ..Options::default()
+        };
+        let tree = Tree::from_str(svg, &options).map_err(|error| failed(&error))?;
+        let size = tree.size();
+        let (width, height) = ((size.width() * SCALE).ceil(), (size.height() * SCALE).ceil());
+        let mut pixels = Pixmap::new(width as u32, height as u32)
+            .ok_or_else(|| failed(&format!("{width} by {height} pixels")))?;
+        pixels.fill(resvg::tiny_skia::Color::WHITE);
+        resvg::render(&tree, Transform::from_scale(SCALE, SCALE), &mut pixels.as_mut());
+        pixels.encode_png().map_err(|error| failed(&error))
+    }
+}
+
+#[cfg(all(test, feature = "png"))]
 mod tests {
-    use super::*;
+    use super::png;
+    use resvg::tiny_skia::Pixmap;
 
     /// Pixels that are not white when this text is drawn.
     fn ink(text: &str) -> usize {

@@ -42,7 +42,10 @@ pub(super) fn load(path: &Path, _assembler: &mut Assembler<'_>) -> Result<()> {
 #[cfg(not(feature = "parquet"))]
 pub fn refusal(path: &Path) -> crate::error::Error {
     crate::error::Error::input(format!("{}: this dzoa was built without Parquet", path.display()))
-        .hint("build it with the cargo feature `parquet`, or convert the file to .csv")
+        .hint(
+            "packages read it; a build of your own does with `cargo build --release --features \
+             parquet`; or convert the file to .csv",
+        )
 }
 
 #[cfg(feature = "parquet")]

@@ -1,10 +1,10 @@
 //! The agents of `dzoa launch`: child processes that do not outlive it.
 
 use super::state;
-use crate::args::LaunchArgs;
-use crate::interrupt;
 use crate::network_file::NetworkFile;
-use crate::progress::Progress;
+use dzoa_cli::args::LaunchArgs;
+use dzoa_cli::interrupt;
+use dzoa_cli::progress::Progress;
 use dzoa_report::ledger_file::ledger_name;
 use dzoa_table::{Error, Exit, Result};
 use std::collections::BTreeMap;

@@ -2,6 +2,7 @@
 //! may see them.
 
 mod agents;
+#[path = "../../cli/tests/common/mod.rs"]
 mod common;
 
 use common::{dzoa, json};
@@ -244,7 +245,7 @@ fn an_interrupted_run_states_the_plan() {
     let dir = dir.path();
     std::fs::write(dir.join("smooth.toml"), SMOOTH).unwrap();
     let sets = ["algorithm.name=dp-gd", "algorithm.rounds=20000", "run.record_every=1"];
-    let mut child = Command::new(env!("CARGO_BIN_EXE_dzoa"))
+    let mut child = Command::new(env!("CARGO_BIN_EXE_dzoa-agent"))
         .args(["run", "smooth.toml", "--out", "o", "--json"])
         .args(sets.iter().flat_map(|set| ["--set", *set]))
         .current_dir(dir)

@@ -1,15 +1,15 @@
 //! What an agent leaves behind: model.json and trace.csv, which may be shared, and summary.json and
 //! local.json, which stay.
 
-use crate::args::AgentArgs;
-use crate::files::model;
 use crate::network_file::NetworkFile;
-use crate::summarise::{EntryFacts, own_units, privacy_entry};
 use dzoa::baselines::Needs;
 use dzoa::plan::Plan;
 use dzoa::prelude::*;
 use dzoa::privacy::{EarlierRuns, Ledger, RunId};
 use dzoa::run::evaluate::Fit;
+use dzoa_cli::args::AgentArgs;
+use dzoa_cli::files::model;
+use dzoa_cli::summarise::{EntryFacts, own_units, privacy_entry};
 use dzoa_node::journal::{self, Trail, TrailRound};
 use dzoa_node::node::{End, Running};
 use dzoa_report::refused;

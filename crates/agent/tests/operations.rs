@@ -1,6 +1,7 @@
 //! What whoever operates a site relies on: SIGTERM and a second start, metrics, logs, renewed certificates.
 
 mod agents;
+#[path = "../../cli/tests/common/mod.rs"]
 mod common;
 
 use agents::{Agent, start};
@@ -189,7 +190,7 @@ fn alone(variable: &str, value: &str, terminal: bool) -> (Option<i32>, String) {
     let certs = ["certs", "--network", "net.toml", "--out", "certs", "--days", "1"];
     assert!(dzoa(dir, &certs).status.success());
     let args = "agent --network net.toml --name a --certs certs --state state";
-    let program = env!("CARGO_BIN_EXE_dzoa");
+    let program = env!("CARGO_BIN_EXE_dzoa-agent");
     let mut command = Command::new(if terminal { "script" } else { program });
     match terminal {
         true => command.args(["-qec", &format!("'{program}' {args}"), "/dev/null"]),

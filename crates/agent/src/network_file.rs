@@ -1,8 +1,8 @@
 //! The one public file of a network: a config whose agents have addresses.
 
-use crate::config::{Config, Listed, Mode, RowsSpec};
 use dzoa::plan::Refused;
 use dzoa::problem::Scale;
+use dzoa_cli::config::{Config, Listed, Mode, RowsSpec};
 use dzoa_node::certs::{Authority, CertError};
 use dzoa_node::node::OnLoss;
 use dzoa_node::transport::{Place, host};

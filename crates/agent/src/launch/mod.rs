@@ -3,19 +3,19 @@
 
 mod children;
 
-use crate::args::LaunchArgs;
-use crate::files::{model, output_directory, write_files};
-use crate::interrupt;
 use crate::network_file::NetworkFile;
-use crate::objectives::Objectives;
-use crate::outcome::outcome;
-use crate::progress::Progress;
-use crate::summarise::summarise;
-use crate::terminal;
-use crate::trial::{Books, Stage, Trial};
 use children::Children;
 use dzoa::prelude::Streams;
 use dzoa::privacy::EarlierRuns;
+use dzoa_cli::args::LaunchArgs;
+use dzoa_cli::files::{model, output_directory, write_files};
+use dzoa_cli::interrupt;
+use dzoa_cli::objectives::Objectives;
+use dzoa_cli::outcome::outcome;
+use dzoa_cli::progress::Progress;
+use dzoa_cli::summarise::summarise;
+use dzoa_cli::terminal;
+use dzoa_cli::trial::{Books, Stage, Trial};
 use dzoa_node::certs::CertFiles;
 use dzoa_node::journal;
 use dzoa_node::replay::replay;

@@ -1,8 +1,8 @@
 //! `dzoa certs`: a private CA, a short-lived certificate for every agent, and what routers need.
 
-use crate::args::CertsArgs;
 use crate::network_file::NetworkFile;
-use crate::terminal;
+use dzoa_cli::args::CertsArgs;
+use dzoa_cli::terminal;
 use dzoa_node::certs::CertFiles;
 use dzoa_node::transport::router_configuration;
 use dzoa_report::write_file;

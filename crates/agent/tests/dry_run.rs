@@ -1,5 +1,6 @@
 //! `--dry-run`: the plan is printed, nothing is written, and nothing is charged.
 
+#[path = "../../cli/tests/common/mod.rs"]
 mod common;
 
 use common::{dzoa, json};

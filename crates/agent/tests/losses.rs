@@ -1,6 +1,7 @@
 //! Real agents of which one is killed for good: the others finish, and say who is missing.
 
 mod agents;
+#[path = "../../cli/tests/common/mod.rs"]
 mod common;
 
 use agents::Agent;

@@ -1,9 +1,9 @@
 //! What an agent shows while it runs: progress, refusals, metrics.
 
-use crate::args::{AgentArgs, LogFormat};
-use crate::config::Config;
-use crate::progress::Progress;
 use dzoa::plan::{Claimed, Plan};
+use dzoa_cli::args::{AgentArgs, LogFormat};
+use dzoa_cli::config::Config;
+use dzoa_cli::progress::Progress;
 use dzoa_node::node::{Refusal, Running};
 use dzoa_table::{Error, Result, shown};
 use metrics::{counter, gauge};

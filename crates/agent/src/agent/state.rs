@@ -1,10 +1,10 @@
 //! What an agent finds when it starts: its journal, and the ledger of its rows.
 
-use crate::args::AgentArgs;
-use crate::config::Config;
 use dzoa::plan::{JointSeat, Plan};
 use dzoa::prelude::*;
 use dzoa::privacy::{Budget, RunId};
+use dzoa_cli::args::AgentArgs;
+use dzoa_cli::config::Config;
 use dzoa_node::journal::{
     self, Journal, JournalError, JournalFile, Opened, RootFile, RootPlace, Start,
 };

@@ -1,6 +1,7 @@
 //! The ledger accompanies its data set: through versions, state directories, backups and typing errors.
 
 mod agents;
+#[path = "../../cli/tests/common/mod.rs"]
 mod common;
 
 use agents::Agent;

@@ -24,7 +24,7 @@ pub fn start(dir: &Path, name: &str, extra: &[&str]) -> Agent {
 
 /// Starts an agent of `net.toml` in this state directory.
 pub fn start_in(dir: &Path, name: &str, state: &str, extra: &[&str]) -> Agent {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_dzoa"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dzoa-agent"));
     command.current_dir(dir).args(["agent", "--network", "net.toml", "--name", name]);
     command.args(["--state", state, "--certs", "certs"]).args(extra);
     command.arg("--stop-with-stdin").stdin(Stdio::piped()).stdout(Stdio::null());

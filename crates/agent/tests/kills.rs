@@ -2,6 +2,7 @@
 //! nothing released twice with other values, nothing charged twice.
 
 mod agents;
+#[path = "../../cli/tests/common/mod.rs"]
 mod common;
 
 use agents::Agent;
