@@ -14,7 +14,8 @@ pub fn document(results: &[(String, Value)], level: &str, numpy: [f64; 3]) -> St
          what stands above it and for as long at a time: \
          filling the block of directions with normals, the products of the rows (or of the Gram \
          matrix) with them, and one pass that adds up the \
-         loss differences ([benches/src/floor.rs](../benches/src/floor.rs)).\n"
+         loss differences ([benches/src/floor.rs](../benches/src/floor.rs)). \
+         [build-time.md](build-time.md) has what a build from nothing takes.\n"
     );
     for (section, result) in results {
         match section.as_str() {

@@ -1,6 +1,7 @@
 //! `cargo xtask ...`: the project's chores, the same on every machine.
 
 mod browser;
+mod build_time;
 mod comparison;
 mod examples;
 mod house;
@@ -27,6 +28,8 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   black-box estimators
             measure the tables of docs/black-box.md (beside nevergrad), or docs/estimators.md
             (beside diffprivlib) anew, in some minutes
+  build-time
+            measure docs/build-time.md anew: a first build from nothing, twice, on an idle machine
   screenshots
             take the pictures of the report anew, with Chromium
   vendor    fetch the report's chart library anew, with npm";
@@ -55,6 +58,7 @@ fn main() -> ExitCode {
         Some("bench") => bench(),
         Some("figures") => figures(),
         Some("comparison") => comparison::run(quick, flag.as_deref().filter(|_| !quick)),
+        Some("build-time") => build_time::measure(),
         Some("screenshots") => browser::screenshots(),
         Some("vendor") => vendor::vendor(),
         Some("help" | "--help" | "-h") => {

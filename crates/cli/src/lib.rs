@@ -34,7 +34,8 @@ use clap::{CommandFactory, Parser};
 use console::Term;
 use dzoa::kernels::Level;
 use dzoa_table::{
-    Error, FIRST_STEPS, Result, explain_exits, explain_keys, infer_schema, shown, suggestion,
+    Error, FIRST_STEPS, Result, explain_exits, explain_keys, infer_schema, json_schema, shown,
+    suggestion,
 };
 use std::process::ExitCode;
 
@@ -116,6 +117,7 @@ fn help(topic: &[String]) -> Result<()> {
             return terminal::print_words(&explain_keys(rest.first().map(String::as_str))?);
         }
         [only] if only == "exit-codes" => return terminal::print_words(&explain_exits()),
+        [only] if only == "json-schema" => return terminal::print(&json_schema()),
         _ => {}
     }
     let mut all = Cli::command();
@@ -123,8 +125,11 @@ fn help(topic: &[String]) -> Result<()> {
     let mut found = &mut all;
     for word in topic {
         let known: Vec<String> = found.get_subcommands().map(|c| c.get_name().into()).collect();
-        let known: Vec<&str> =
-            known.iter().map(String::as_str).chain(["config", "exit-codes"]).collect();
+        let known: Vec<&str> = known
+            .iter()
+            .map(String::as_str)
+            .chain(["config", "exit-codes", "json-schema"])
+            .collect();
         found = found.find_subcommand_mut(word).ok_or_else(|| {
             Error::input(format!("no command is called {}", shown(word)))
                 .hint(suggestion(word, &known))

@@ -49,7 +49,7 @@ pub use error::{Error, Result, shown};
 pub use exit::{Exit, explain_exits};
 pub use infer::{StudyDraft, draft_study, infer_schema};
 pub use instances::{INTERCEPT, InstanceSpec, Instances};
-pub use keys::{explain_keys, known_keys, plain_path, reference_page};
+pub use keys::{explain_keys, json_schema, known_keys, plain_path, reference_page};
 pub use load::{Counts, InputRow, Loaded, Request, Task, load};
 pub use predictions::predictions_csv;
 pub use problem::{ColumnRef, ProblemSpec, read_regularizer, reference_wish, weighed_by_rows};

@@ -155,9 +155,11 @@ SIGTERM and Ctrl-C stop it after everything is kept; the same command goes on fr
   dzoa help run
   dzoa help config                     every key
   dzoa help config schema.row_norm     one of them; `schema` for all of a table
-  dzoa help exit-codes                 what scripts see")]
+  dzoa help exit-codes                 what scripts see
+  dzoa help json-schema > dzoa.schema.json
+                                       for editors: `#:schema ./dzoa.schema.json` on top")]
     Help {
-        /// A command, `config` and a key, or `exit-codes`
+        /// A command, `config` and a key, `exit-codes`, or `json-schema`
         topic: Vec<String>,
     },
     /// Print shell completions

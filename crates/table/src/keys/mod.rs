@@ -3,6 +3,10 @@
 //! A test of the program reads configs of every kind and compares what its readers asked for with
 //! this list, so that neither has a key that the other lacks.
 
+mod json_schema;
+
+pub use json_schema::json_schema;
+
 use crate::error::{Error, Result, shown};
 use crate::exit::exits_table;
 use crate::reader::suggestion;
@@ -164,7 +168,10 @@ pub fn reference_page() -> String {
     let mut text = String::from(
         "# Every key\n\nOf a config, its schema and a network file, as the program reads them. \
          `dzoa help config KEY`\nprints the same. This page is written by the program: change the \
-         list in `crates/table/src/keys`.\n",
+         list in `crates/table/src/keys`.\n\n\
+         Editors complete and check keys by [dzoa.schema.json](dzoa.schema.json), which `dzoa help \
+         json-schema`\nprints: with `#:schema ./dzoa.schema.json` as the first line of a config \
+         (Taplo, Even Better TOML).\n",
     );
     let mut section = String::new();
     for Explained { path, kind, default, about, example } in all() {
@@ -232,13 +239,18 @@ mod tests {
 
     /// Written anew with `DZOA_WRITE_REFERENCE=1`.
     #[test]
-    fn the_page_of_the_documentation_is_this_list() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference.md");
-        if std::env::var_os("DZOA_WRITE_REFERENCE").is_some() {
-            std::fs::write(path, reference_page()).unwrap();
+    fn the_page_and_the_schema_of_the_documentation_are_this_list() {
+        let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/");
+        for (name, text) in
+            [("reference.md", reference_page()), ("dzoa.schema.json", json_schema())]
+        {
+            let path = format!("{docs}{name}");
+            if std::env::var_os("DZOA_WRITE_REFERENCE").is_some() {
+                std::fs::write(&path, &text).unwrap();
+            }
+            let written = std::fs::read_to_string(&path).unwrap_or_default();
+            assert!(written == text, "{name}: run this test with DZOA_WRITE_REFERENCE=1");
         }
-        let written = std::fs::read_to_string(path).unwrap_or_default();
-        assert!(written == reference_page(), "run this test with DZOA_WRITE_REFERENCE=1");
     }
 
     #[test]
