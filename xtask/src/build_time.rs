@@ -82,8 +82,8 @@ fn by_crate(report: &str) -> Option<(usize, Vec<(String, f64)>)> {
 
 fn document([first, second]: &[Build; 2]) -> String {
     let mut text = format!(
-        "# What a build costs\n\nMade by `cargo xtask build-time`: what `cargo run --release -- run` \
-         builds before its first number, from nothing, sources fetched before. At most \
+        "# What a build costs\n\nMade by `cargo xtask build-time`: what `cargo run --release -- \
+         run` builds before its first number, from nothing, sources fetched before. At most \
          {MOST_SECONDS:.0} s, {MOST_CRATES} crates and {MOST_MB:.0} MB (without symbols) are \
          allowed on two idle cores.\n\n| | seconds | crates | program, MB |\n| --- | ---: | ---: | \
          ---: |\n"
