@@ -1,0 +1,184 @@
+//! What is proven about a point: a duality gap from the slopes of the losses there.
+
+use super::narrow::{free_columns, narrowed};
+use crate::newton::Positive;
+use crate::problem::Problem;
+use crate::problem::loss::{Epigraph, Loss};
+use crate::problem::regularizer::Penalty;
+
+/// Projections of the slopes: each leaves what the rounding of the last one left.
+const PROJECTIONS: usize = 3;
+/// What may be left of the slope of a free column, as a share of the terms that cancel in it.
+const CANCELLED: f64 = 1e-12;
+/// Rows whose products are formed at once.
+const TILE: usize = 512;
+
+/// What is proven about an [`Optimum`](super::Optimum).
+#[derive(Clone, Copy, Debug)]
+pub struct Certificate {
+    /// Objective minus a dual bound: the objective is within this of the minimum, up to rounding.
+    /// Columns that nothing penalises (an intercept, or all without a regulariser) need slopes
+    /// that cancel: the losses' slopes are projected there, and what rounding leaves of them is
+    /// multiplied by the coefficients and added. `None` where that leaves too much, or the loss
+    /// has no finite gap at its own slopes: then [`stationarity`](Self::stationarity) is all that
+    /// is known.
+    pub duality_gap: Option<f64>,
+    /// Largest violation of stationarity in any coordinate: how far a proximal step of length 1
+    /// moves it.
+    pub stationarity: f64,
+    /// Iterations of the solver.
+    pub iterations: u32,
+}
+
+/// The slopes of all samples, and what they pull at the coefficients.
+pub(super) struct Dual {
+    /// `x_i'b`, agent by agent.
+    fitted: Vec<f64>,
+    pub(super) slopes: Vec<f64>,
+    /// The gradient of the data term.
+    pub(super) gradient: Vec<f64>,
+    /// The sizes of the terms in it.
+    pub(super) sizes: Vec<f64>,
+}
+
+impl Dual {
+    /// At `b`, with the losses' slopes there or, where they have kinks, those that a solver's
+    /// multipliers chose.
+    pub(super) fn at(problem: &Problem, b: &[f64], chosen: Option<&[f64]>) -> Self {
+        let mut fitted = Vec::new();
+        for samples in &problem.agents {
+            let first = fitted.len();
+            fitted.resize(first + samples.count(), 0.0);
+            samples.rows.times(0, b, &mut fitted[first..]);
+        }
+        let targets = problem.agents.iter().flat_map(|samples| &samples.targets);
+        let at = |(z, y): (&f64, &f64)| problem.loss.slope(*z, *y);
+        let slopes = match chosen {
+            Some(chosen) => chosen.to_vec(),
+            None => fitted.iter().zip(targets).map(at).collect(),
+        };
+        let mut dual = Self { fitted, slopes, gradient: Vec::new(), sizes: Vec::new() };
+        dual.add_up(problem);
+        dual
+    }
+
+    fn add_up(&mut self, problem: &Problem) {
+        self.gradient = vec![0.0; problem.dim()];
+        self.sizes = vec![0.0; problem.dim()];
+        let mut slopes = self.slopes.iter();
+        for (k, samples) in problem.agents.iter().enumerate() {
+            let weight = problem.sample_weight(k);
+            for (i, slope) in (0..samples.count()).zip(&mut slopes) {
+                samples.rows.visit(i, |p, x| {
+                    self.gradient[p] += weight * slope * x;
+                    self.sizes[p] += (weight * slope * x).abs();
+                });
+            }
+        }
+    }
+
+    /// Largest coordinate of `b - prox(b - gradient)`.
+    pub(super) fn stationarity(&self, penalty: &Penalty, b: &[f64]) -> f64 {
+        let mut moved: Vec<f64> = b.iter().zip(&self.gradient).map(|(b, g)| b - g).collect();
+        penalty.prox(&mut moved, 1.0);
+        moved.iter().zip(b).fold(0.0, |most: f64, (moved, b)| most.max((moved - b).abs()))
+    }
+
+    /// Moves the slopes as little as it takes that they cancel in these columns: those most that
+    /// are free to move. Whether they do.
+    fn project(&mut self, problem: &Problem, free: &[usize]) -> bool {
+        if free.is_empty() {
+            return true;
+        }
+        let part = narrowed(problem, free);
+        let room: Vec<f64> = self.rooms(problem);
+        let n = free.len();
+        let Some(factor) = Positive::of(gram(&part, &room), n) else { return false };
+        for _ in 0..PROJECTIONS {
+            let right: Vec<f64> = free.iter().map(|&p| self.gradient[p]).collect();
+            let shift = factor.solve(&right);
+            let mut first = 0;
+            for samples in &part.agents {
+                let mut along = vec![0.0; samples.count()];
+                samples.rows.times(0, &shift, &mut along);
+                for (i, along) in along.iter().enumerate() {
+                    let (at, y) = (first + i, samples.targets[i]);
+                    let moved = self.slopes[at] - room[at] * along;
+                    self.slopes[at] = within(&*problem.loss, y, moved);
+                }
+                first += samples.count();
+            }
+            self.add_up(problem);
+        }
+        free.iter().all(|&p| self.gradient[p].abs() <= CANCELLED * self.sizes[p])
+    }
+
+    /// How far each slope may move: as it does with the prediction or, at a kink, as far as it is
+    /// from the slopes of the lines.
+    fn rooms(&self, problem: &Problem) -> Vec<f64> {
+        let targets = problem.agents.iter().flat_map(|samples| &samples.targets);
+        let room = |((z, a), y): ((&f64, &f64), &f64)| match range(&*problem.loss, *y) {
+            Some((low, high)) => (a - low) * (high - a),
+            None => problem.loss.curvature(*z, *y).unwrap_or(0.0),
+        };
+        self.fitted.iter().zip(&self.slopes).zip(targets).map(room).collect()
+    }
+}
+
+/// The lowest and the highest slope of a loss of lines.
+fn range(loss: &dyn Loss, y: f64) -> Option<(f64, f64)> {
+    let Some(Epigraph::Lines(lines)) = loss.epigraph(y) else { return None };
+    let slopes = || lines.iter().map(|line| line.slope);
+    Some((slopes().fold(f64::INFINITY, f64::min), slopes().fold(f64::NEG_INFINITY, f64::max)))
+}
+
+fn within(loss: &dyn Loss, y: f64, slope: f64) -> f64 {
+    range(loss, y).map_or(slope, |(low, high)| slope.clamp(low, high))
+}
+
+/// `sum_i weight_i room_i x_i x_i'`
+pub(super) fn gram(problem: &Problem, room: &[f64]) -> Vec<f64> {
+    let dim = problem.dim();
+    let (mut sum, mut scratch, mut rest) = (vec![0.0; dim * dim], Vec::new(), room);
+    for (k, samples) in problem.agents.iter().enumerate() {
+        let (own, others) = rest.split_at(samples.count());
+        let weight = problem.sample_weight(k);
+        for (tile, room) in own.chunks(TILE).enumerate() {
+            let weights: Vec<f64> = room.iter().map(|room| weight * room).collect();
+            samples.rows.add_gram(tile * TILE, &weights, &mut scratch, &mut sum);
+        }
+        rest = others;
+    }
+    sum
+}
+
+/// What is proven about `b`, with slopes as for [`Dual::at`].
+pub(super) fn certify(problem: &Problem, b: &[f64], chosen: Option<&[f64]>) -> (Certificate, Dual) {
+    let penalty = problem.penalty(problem.eta);
+    let mut dual = Dual::at(problem, b, chosen);
+    let stationarity = dual.stationarity(&penalty, b);
+    let free = free_columns(problem);
+    let cancelled = dual.project(problem, &free);
+    let duality_gap = cancelled.then(|| gap(problem, b, &dual, &free)).filter(|gap| gap.is_finite());
+    (Certificate { duality_gap, stationarity, iterations: 0 }, dual)
+}
+
+/// The gap, for slopes that cancel in the free columns.
+fn gap(problem: &Problem, b: &[f64], dual: &Dual, free: &[usize]) -> f64 {
+    let penalty = problem.penalty(problem.eta);
+    let held = free.len() < problem.dim();
+    let scale = if held { penalty.dual_scale(&dual.gradient) } else { 1.0 };
+    let g: Vec<f64> = dual.gradient.iter().map(|g| scale * g).collect();
+    let mut gap: f64 = free.iter().map(|&p| (g[p] * b[p]).abs()).sum();
+    if held {
+        gap += penalty.fenchel_gap(b, &g);
+    }
+    let mut each = dual.fitted.iter().zip(&dual.slopes);
+    for (k, samples) in problem.agents.iter().enumerate() {
+        let weight = problem.sample_weight(k);
+        for (y, (z, a)) in samples.targets.iter().zip(&mut each) {
+            gap += weight * problem.loss.fenchel_gap(*z, scale * a, *y);
+        }
+    }
+    gap
+}
