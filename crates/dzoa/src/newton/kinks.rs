@@ -100,7 +100,8 @@ impl KinkProgram<'_> {
     fn size(&self, at: &Interior) -> f64 {
         let kinks = self.cost.iter().zip(&at.u).map(|(cost, u)| cost * u);
         let cones = self.cones.iter().zip(&at.cones).map(|(cone, point)| cone.weight * point.t);
-        kinks.sum::<f64>() + cones.sum::<f64>()
+        let bent = self.quadratic.iter().zip(&at.b).map(|(bend, b)| 0.5 * bend * b * b);
+        kinks.sum::<f64>() + cones.sum::<f64>() + bent.sum::<f64>()
     }
 
     /// Predictor and corrector, and how much of it stays inside.

@@ -46,6 +46,23 @@ impl Positive {
         Self::of(matrix, n)
     }
 
+    /// Of a matrix whose entries differ by all the digits that there are, as at the end of an
+    /// interior-point method: no column is left out, and where there is no factor otherwise, a
+    /// little is added to the diagonal.
+    pub(crate) fn of_interior(matrix: Vec<f64>, n: usize) -> Option<Self> {
+        let (mut scaled, scale) = scaled(matrix, n)?;
+        (0..n).filter(|&i| scale[i] == 0.0).for_each(|i| scaled[i * n + i] = 1.0);
+        let mut ridge = f64::EPSILON;
+        while ridge < 1e-6 {
+            if let Some(factor) = whole(&scaled, n, 0.0) {
+                return Some(Self { scale, factor: Factor::Whole(factor) });
+            }
+            (0..n).for_each(|i| scaled[i * n + i] += ridge);
+            ridge *= 16.0;
+        }
+        None
+    }
+
     /// As [`Positive::of`], always as a lower factor, which [`Positive::lower`] shows.
     pub(crate) fn independent(matrix: Vec<f64>, n: usize, edge: f64) -> Option<Self> {
         let (scaled, scale) = scaled(matrix, n)?;

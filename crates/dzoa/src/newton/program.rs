@@ -195,7 +195,7 @@ impl<'a> KinkProgram<'a> {
         }
         let cones = self.cones.iter().zip(scalings);
         cones.for_each(|(cone, scaling)| cone.add_to(scaling, &mut matrix, dim));
-        Positive::of(matrix, dim)
+        Positive::of_interior(matrix, dim)
     }
 }
 

@@ -10,6 +10,8 @@ use crate::problem::regularizer::Penalty;
 const PROJECTIONS: usize = 3;
 /// What may be left of the slope of a free column, as a share of the terms that cancel in it.
 const CANCELLED: f64 = 1e-12;
+/// A gap below this share of the objective at zero is rounding.
+const LOWEST: f64 = 1e-13;
 /// Rows whose products are formed at once.
 const TILE: usize = 512;
 
@@ -158,16 +160,32 @@ pub(super) fn certify(problem: &Problem, b: &[f64], chosen: Option<&[f64]>) -> (
     let mut dual = Dual::at(problem, b, chosen);
     let stationarity = dual.stationarity(&penalty, b);
     let free = free_columns(problem);
-    let cancelled = dual.project(problem, &free);
-    let duality_gap = cancelled.then(|| gap(problem, b, &dual, &free)).filter(|gap| gap.is_finite());
+    let all_free = free.len() == problem.dim();
+    // Slopes of zero cancel anywhere: they are a proof where every loss is at its lowest.
+    let at_most = LOWEST * problem.value(&vec![0.0; b.len()]);
+    let lowest = gap(problem, b, &dual, Scaled { scale: 0.0, free: &free });
+    let duality_gap = if lowest <= at_most {
+        Some(lowest)
+    } else if dual.project(problem, &free) {
+        let scale = if all_free { 1.0 } else { penalty.dual_scale(&dual.gradient) };
+        Some(gap(problem, b, &dual, Scaled { scale, free: &free }))
+    } else {
+        None
+    };
+    let duality_gap = duality_gap.filter(|gap| gap.is_finite()).map(|gap| gap.max(0.0));
     (Certificate { duality_gap, stationarity, iterations: 0 }, dual)
 }
 
+/// A factor of all slopes, with which the penalty balances them, and the free columns.
+struct Scaled<'a> {
+    scale: f64,
+    free: &'a [usize],
+}
+
 /// The gap, for slopes that cancel in the free columns.
-fn gap(problem: &Problem, b: &[f64], dual: &Dual, free: &[usize]) -> f64 {
+fn gap(problem: &Problem, b: &[f64], dual: &Dual, Scaled { scale, free }: Scaled<'_>) -> f64 {
     let penalty = problem.penalty(problem.eta);
     let held = free.len() < problem.dim();
-    let scale = if held { penalty.dual_scale(&dual.gradient) } else { 1.0 };
     let g: Vec<f64> = dual.gradient.iter().map(|g| scale * g).collect();
     let mut gap: f64 = free.iter().map(|&p| (g[p] * b[p]).abs()).sum();
     if held {

@@ -75,16 +75,24 @@ fn many_columns_beside_each_other_have_the_optimum_that_clarabel_finds() {
 
 #[test]
 fn two_thousand_columns_are_solved_while_one_waits() {
-    let shape = Shape { samples: [1500, 1000, 1500], features: 2000, ..SMALL };
-    for loss in [Arc::new(Logistic) as Arc<dyn Loss>, Arc::new(Squared), Arc::new(Hinge)] {
-        for regularizer in [Regularizer::L1, Regularizer::L2] {
-            let problem = problem(loss.clone(), regularizer.clone(), 0.02, shape);
-            let begun = std::time::Instant::now();
-            let found = optimum(&problem).unwrap();
-            let (took, gap) = (begun.elapsed(), found.certificate.duality_gap.unwrap());
-            println!("{} {regularizer:?}: {took:?} {gap:e}", loss.name());
-            assert!(gap < 1e-9 * found.objective, "{} {regularizer:?} {gap:e}", loss.name());
-        }
+    let shape = Shape { samples: [700, 300, 500], features: 2000, ..SMALL };
+    for (loss, regularizer) in [
+        (Arc::new(Logistic) as Arc<dyn Loss>, Regularizer::L1),
+        (Arc::new(Logistic), Regularizer::L2),
+        (Arc::new(Squared), Regularizer::L1),
+        (Arc::new(Hinge), Regularizer::L2),
+    ] {
+        let problem = problem(loss, regularizer, 1e-3, shape);
+        let name = format!("{} {:?}", problem.loss.name(), problem.regularizer);
+        let begun = std::time::Instant::now();
+        let found = optimum(&problem).unwrap();
+        let (took, gap) = (begun.elapsed(), found.certificate.duality_gap.unwrap());
+        println!("{name}: {took:?} {gap:e}");
+        assert!(took.as_secs() < 60 && gap < 1e-9 * found.objective, "{name}: {took:?} {gap:e}");
+        // Neither all nor nothing: the penalty decides.
+        let zeros = found.coefficients.iter().filter(|b| **b == 0.0).count();
+        let has_zeros = problem.regularizer == Regularizer::L1;
+        assert_eq!(zeros > 0 && zeros < 2000, has_zeros, "{name}: {zeros}");
     }
 }
 
