@@ -3,7 +3,7 @@
 use super::positive::Positive;
 
 /// Turns of descent along coordinates and on the support.
-pub(super) const MOST_TURNS: usize = 200;
+pub(super) const MOST_TURNS: usize = 30;
 /// Sweeps of a turn, which end when the same coordinates stay zero.
 pub(super) const MOST_SWEEPS: usize = 20;
 /// Violations of optimality below this share of the slopes' size are rounding.
@@ -45,8 +45,8 @@ impl<'a> GroupModel<'a> {
     }
 
     /// Its minimiser: descent along groups finds who is zero, and Newton steps on the others the
-    /// rest.
-    pub(super) fn minimise(mut self) -> Option<Vec<f64>> {
+    /// rest. Nothing where that does not end soon, `None` where there is no step.
+    pub(super) fn minimise(mut self) -> Option<Option<Vec<f64>>> {
         let dim = self.v.len();
         for _ in 0..MOST_TURNS {
             for _ in 0..MOST_SWEEPS {
@@ -59,10 +59,10 @@ impl<'a> GroupModel<'a> {
             let heaviest = self.groups.weights.iter().copied().fold(0.0, f64::max);
             let largest = (0..dim).map(size).fold(heaviest, f64::max);
             if self.violation() <= ROUNDING * largest {
-                break;
+                return Some(Some(self.v));
             }
         }
-        Some(self.v)
+        Some(None)
     }
 
     /// One step along each group and free column; whether a group came to zero or left it.

@@ -52,31 +52,35 @@ struct Interior {
 /// The minimiser and, per row, the slope that the multipliers choose. `None` where a loss is not
 /// made of lines, or the iterates stand still too early.
 pub fn minimise_kinks(objective: &KinkObjective<'_>, most: usize) -> Option<KinkEnd> {
-    let program = KinkProgram::new(objective)?;
-    let mut at = program.start();
-    let first = program.gap(&at);
-    let goal = if program.cones.is_empty() { GAP } else { CONE_GAP };
-    for iterations in 0..most {
-        let (gap, size) = (program.gap(&at), program.size(&at));
-        if gap <= goal * size + 1e-16 * first {
-            return Some(program.solution(at, iterations, true));
-        }
-        match program.step(&at) {
-            Some((step, share)) if share > 1e-8 => at.advance(&step, share),
-            // No digits are left: the certificate judges.
-            _ if gap <= 1e-7 * size => return Some(program.solution(at, iterations, true)),
-            _ => return None,
-        }
-    }
-    Some(program.solution(at, most, false))
+    KinkProgram::new(objective)?.minimise(most)
 }
 
 impl KinkProgram<'_> {
+    /// Where the iterates end; `None` where they stand still too early.
+    pub(super) fn minimise(&self, most: usize) -> Option<KinkEnd> {
+        let mut at = self.start();
+        let first = self.gap(&at);
+        let goal = if self.cones.is_empty() { GAP } else { CONE_GAP };
+        for iterations in 0..most {
+            let (gap, size) = (self.gap(&at), self.size(&at));
+            if gap <= goal * size + 1e-16 * first {
+                return Some(self.solution(at, iterations, true));
+            }
+            match self.step(&at) {
+                Some((step, share)) if share > 1e-8 => at.advance(&step, share),
+                // No digits are left: the certificate judges.
+                _ if gap <= 1e-7 * size + 1e-12 * first => {
+                    return Some(self.solution(at, iterations, true));
+                }
+                _ => return None,
+            }
+        }
+        Some(self.solution(at, most, false))
+    }
+
     /// Zero, well inside.
     fn start(&self) -> Interior {
-        let rows = &self.kink[..self.kink.len() - self.kinked];
-        let mean = rows.iter().map(|kink| kink.abs()).sum::<f64>() / rows.len().max(1) as f64;
-        let unit = if mean > 0.0 { mean } else { 1.0 };
+        let unit = self.unit;
         let a: PerKink = self.cost.iter().map(|cost| 0.5 * cost).collect();
         let ahead = |i: usize| -self.kink[i] - self.rounding[i] * a[i];
         let cones = self.cones.iter();
@@ -205,9 +209,9 @@ impl Direction<'_> {
         };
         let rests: PerKink = (0..count).map(rest).collect();
         let pulls: PerKink = (0..count).map(|i| at.a[i] + d[i] * rests[i]).collect();
-        let pull = program.transposed(&pulls);
+        let (pull, bent) = (program.transposed(&pulls), program.bent(&at.b));
         let mut right: Vec<f64> = (0..program.linear.len())
-            .map(|p| -(program.linear[p] + program.quadratic[p] * at.b[p] + pull[p]))
+            .map(|p| -(program.linear[p] + bent[p] + pull[p]))
             .collect();
         let aims = self.cone_aims(given.as_ref(), &mut right);
         let b = self.factor.solve(&right);

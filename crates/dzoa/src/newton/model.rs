@@ -2,8 +2,11 @@
 
 use super::groups::{GroupModel, Groups, MOST_SWEEPS, MOST_TURNS, ROUNDING};
 use super::positive::Positive;
+use super::program::KinkProgram;
 use crate::problem::regularizer::{Form, Penalty};
 
+/// Iterations of the interior-point method.
+const MOST_ITERATIONS: usize = 100;
 /// Coordinates that one turn brings to zero on the support.
 const MOST_CROSSINGS: usize = 20;
 /// A share of the kinks' weight that no rounding makes.
@@ -16,6 +19,36 @@ pub(super) fn model_minimiser(
     b: &[f64],
     penalty: &Penalty,
 ) -> Option<Vec<f64>> {
+    if let Some(found) = descended(gradient, hessian, b, penalty)? {
+        return Some(found);
+    }
+    // Descent is slow where columns hardly differ and the penalty is light. An interior-point
+    // method is not, and descent from its end finds the last digits.
+    let product = |line: &[f64]| line.iter().zip(b).map(|(h, b)| h * b).sum::<f64>();
+    let products = hessian.chunks_exact(b.len()).map(product);
+    let linear: Vec<f64> = gradient.iter().zip(products).map(|(g, hb)| g - hb).collect();
+    let reach = |p: usize| match hessian[p * b.len() + p] {
+        bend if bend > 0.0 => (linear[p] / bend).abs(),
+        _ => 0.0,
+    };
+    let unit = (0..b.len()).map(reach).fold(0.0, f64::max);
+    let program = KinkProgram::of_quadratic(linear, hessian, penalty, unit);
+    let v = program.minimise(MOST_ITERATIONS)?.b;
+    let slope: Vec<f64> = {
+        let moved: Vec<f64> = v.iter().zip(b).map(|(v, b)| v - b).collect();
+        let product = |line: &[f64]| line.iter().zip(&moved).map(|(h, by)| h * by).sum::<f64>();
+        gradient.iter().zip(hessian.chunks_exact(b.len()).map(product)).map(|(g, h)| g + h).collect()
+    };
+    Some(descended(&slope, hessian, &v, penalty)?.unwrap_or(v))
+}
+
+/// The same by descent, or nothing where that does not end soon. `None` where there is no step.
+fn descended(
+    gradient: &[f64],
+    hessian: &[f64],
+    b: &[f64],
+    penalty: &Penalty,
+) -> Option<Option<Vec<f64>>> {
     match penalty.regularizer.form() {
         Form::Separable { .. } => Model::new(gradient, hessian, b, penalty)?.minimise(),
         Form::Grouped(groups) => {
@@ -50,13 +83,14 @@ impl Model {
     }
 
     /// Its minimiser. Without kinks it is one system of equations. With kinks, descent along
-    /// coordinates finds who is zero, and a system on the others the rest.
-    fn minimise(mut self) -> Option<Vec<f64>> {
+    /// coordinates finds who is zero, and a system on the others the rest. Nothing where that does
+    /// not end soon, `None` where there is no step.
+    fn minimise(mut self) -> Option<Option<Vec<f64>>> {
         let dim = self.v.len();
         if self.l1.iter().all(|l1| *l1 == 0.0) {
             let all: Vec<usize> = (0..dim).collect();
             self.solve_on(&all)?;
-            return Some(self.v);
+            return Some(Some(self.v));
         }
         for _ in 0..MOST_TURNS {
             for _ in 0..MOST_SWEEPS {
@@ -71,10 +105,10 @@ impl Model {
             };
             let largest = (0..dim).map(size).fold(0.0, f64::max);
             if (0..dim).all(|p| self.violation(p) <= ROUNDING * largest) {
-                break;
+                return Some(Some(self.v));
             }
         }
-        Some(self.v)
+        Some(None)
     }
 
     /// How far the slope at one coordinate is from one that the kink there balances.

@@ -43,6 +43,10 @@ pub(super) struct KinkProgram<'a> {
     pub(super) linear: Vec<f64>,
     /// The diagonal of Q.
     pub(super) quadratic: Vec<f64>,
+    /// More of Q, row by row, or nothing.
+    bend: &'a [f64],
+    /// The size of predictions, or of coefficients where there are no rows.
+    pub(super) unit: f64,
     /// Columns with a kink at zero.
     pub(super) kinked: usize,
     pub(super) cones: Vec<Cone>,
@@ -60,30 +64,59 @@ impl<'a> KinkProgram<'a> {
     /// `None` where a loss is not made of lines, rounded off or not.
     pub(super) fn new(objective: &KinkObjective<'a>) -> Option<Self> {
         let &KinkObjective { risks, penalty, linear, quadratic } = objective;
-        let mut program = Self {
-            risks,
-            cost: Vec::new(),
-            kink: Vec::new(),
-            rounding: Vec::new(),
-            row: Vec::new(),
-            one_each: false,
-            slopes: Vec::new(),
-            linear: linear.to_vec(),
-            quadratic: vec![2.0 * quadratic; linear.len()],
-            kinked: 0,
-            cones: Vec::new(),
-        };
+        let mut program = Self::without_rows(linear.to_vec(), &[]);
+        program.risks = risks;
+        program.quadratic.fill(2.0 * quadratic);
         for EmpiricalRisk { samples, loss, weight } in risks {
             for (i, &y) in samples.targets.iter().enumerate() {
                 let low = program.add_row(loss.epigraph(y)?, *weight)?;
                 samples.rows.visit(i, |p, x| program.linear[p] += weight * low * x);
             }
         }
+        let size = program.kink.iter().map(|kink| kink.abs()).sum::<f64>();
+        if size > 0.0 {
+            program.unit = size / program.kink.len() as f64;
+        }
+        program.add_penalty(penalty);
+        Some(program)
+    }
+
+    /// Of `linear'v + 1/2 v'bend v` and a penalty; coefficients are about as large as the unit.
+    pub(super) fn of_quadratic(
+        linear: Vec<f64>,
+        bend: &'a [f64],
+        penalty: &Penalty,
+        unit: f64,
+    ) -> Self {
+        let mut program = Self { unit, ..Self::without_rows(linear, bend) };
+        program.add_penalty(penalty);
+        program
+    }
+
+    fn without_rows(linear: Vec<f64>, bend: &'a [f64]) -> Self {
+        Self {
+            risks: &[],
+            cost: Vec::new(),
+            kink: Vec::new(),
+            rounding: Vec::new(),
+            row: Vec::new(),
+            one_each: false,
+            slopes: Vec::new(),
+            quadratic: vec![0.0; linear.len()],
+            linear,
+            bend,
+            unit: 1.0,
+            kinked: 0,
+            cones: Vec::new(),
+        }
+    }
+
+    fn add_penalty(&mut self, penalty: &Penalty) {
         match penalty.regularizer.form() {
             Form::Separable { l1, l2 } => {
-                let bent = &mut program.quadratic[..penalty.penalized];
+                let bent = &mut self.quadratic[..penalty.penalized];
                 bent.iter_mut().for_each(|bend| *bend += l2 * penalty.weight);
-                program.add_absolutes(penalty.penalized, l1 * penalty.weight);
+                self.add_absolutes(penalty.penalized, l1 * penalty.weight);
             }
             Form::Grouped(groups) if penalty.weight > 0.0 => {
                 let cone = |columns: &Vec<usize>| {
@@ -91,12 +124,23 @@ impl<'a> KinkProgram<'a> {
                     Cone { columns: columns.clone(), weight }
                 };
                 let some = groups.iter().filter(|columns| !columns.is_empty());
-                program.cones = some.map(cone).collect();
+                self.cones = some.map(cone).collect();
             }
             Form::Grouped(_) => {}
         }
-        program.one_each = program.row.iter().copied().eq(0..program.slopes.len() + program.kinked);
-        Some(program)
+        let all = self.slopes.len() + self.kinked;
+        self.one_each = self.row.iter().copied().eq(0..all);
+    }
+
+    /// `Q b`
+    pub(super) fn bent(&self, b: &[f64]) -> Vec<f64> {
+        let diagonal = self.quadratic.iter().zip(b).map(|(bend, b)| bend * b);
+        if self.bend.is_empty() {
+            return diagonal.collect();
+        }
+        let lines = self.bend.chunks_exact(b.len());
+        let sum = |line: &[f64]| line.iter().zip(b).map(|(bend, b)| bend * b).sum::<f64>();
+        lines.zip(diagonal).map(|(line, diagonal)| diagonal + sum(line)).collect()
     }
 
     /// The kinks of one row's loss; its lowest slope.
@@ -181,7 +225,9 @@ impl<'a> KinkProgram<'a> {
     pub(super) fn factor(&self, d: &[f64], scalings: &[ConeScaling]) -> Option<Positive> {
         let d = self.by_row(d);
         let dim = self.linear.len();
-        let (mut matrix, mut scratch, mut first) = (vec![0.0; dim * dim], Vec::new(), 0);
+        let mut matrix = self.bend.to_vec();
+        matrix.resize(dim * dim, 0.0);
+        let (mut scratch, mut first) = (Vec::new(), 0);
         for EmpiricalRisk { samples, .. } in self.risks {
             for start in (0..samples.count()).step_by(TILE) {
                 let count = TILE.min(samples.count() - start);

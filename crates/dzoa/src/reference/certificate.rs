@@ -12,6 +12,8 @@ const PROJECTIONS: usize = 3;
 const CANCELLED: f64 = 1e-12;
 /// A gap below this share of the objective at zero is rounding.
 const LOWEST: f64 = 1e-13;
+/// A gap below this share of the objective needs no more work.
+const GOOD: f64 = 1e-11;
 /// Rows whose products are formed at once.
 const TILE: usize = 512;
 
@@ -86,18 +88,18 @@ impl Dual {
         moved.iter().zip(b).fold(0.0, |most: f64, (moved, b)| most.max((moved - b).abs()))
     }
 
-    /// Moves the slopes as little as it takes that they cancel in these columns: those most that
-    /// are free to move. Whether they do.
-    fn project(&mut self, problem: &Problem, free: &[usize]) -> bool {
-        if free.is_empty() {
-            return true;
+    /// Moves the slopes as little as it takes that they pull at these columns as they should: those
+    /// most that are free to move.
+    fn project(&mut self, problem: &Problem, columns: &[usize], pulls: &[f64]) {
+        if columns.is_empty() {
+            return;
         }
-        let part = narrowed(problem, free);
+        let part = narrowed(problem, columns);
         let room: Vec<f64> = self.rooms(problem);
-        let n = free.len();
-        let Some(factor) = Positive::of(gram(&part, &room), n) else { return false };
+        let Some(factor) = Positive::of(gram(&part, &room), columns.len()) else { return };
         for _ in 0..PROJECTIONS {
-            let right: Vec<f64> = free.iter().map(|&p| self.gradient[p]).collect();
+            let before = (self.slopes.clone(), self.off(columns, pulls));
+            let right: Vec<f64> = columns.iter().map(|&p| self.gradient[p] - pulls[p]).collect();
             let shift = factor.solve(&right);
             let mut first = 0;
             for samples in &part.agents {
@@ -111,8 +113,20 @@ impl Dual {
                 first += samples.count();
             }
             self.add_up(problem);
+            if !(self.off(columns, pulls) < before.1) {
+                self.slopes = before.0;
+                return self.add_up(problem);
+            }
         }
-        free.iter().all(|&p| self.gradient[p].abs() <= CANCELLED * self.sizes[p])
+    }
+
+    /// How far they are from it at most, as a share of the terms that cancel.
+    fn off(&self, columns: &[usize], pulls: &[f64]) -> f64 {
+        let share = |&p: &usize| match (self.gradient[p] - pulls[p]).abs() {
+            0.0 => 0.0,
+            off => off / self.sizes[p],
+        };
+        columns.iter().map(share).fold(0.0, f64::max)
     }
 
     /// How far each slope may move: as it does with the prediction or, at a kink, as far as it is
@@ -160,20 +174,39 @@ pub(super) fn certify(problem: &Problem, b: &[f64], chosen: Option<&[f64]>) -> (
     let mut dual = Dual::at(problem, b, chosen);
     let stationarity = dual.stationarity(&penalty, b);
     let free = free_columns(problem);
-    let all_free = free.len() == problem.dim();
     // Slopes of zero cancel anywhere: they are a proof where every loss is at its lowest.
     let at_most = LOWEST * problem.value(&vec![0.0; b.len()]);
     let lowest = gap(problem, b, &dual, Scaled { scale: 0.0, free: &free });
-    let duality_gap = if lowest <= at_most {
-        Some(lowest)
-    } else if dual.project(problem, &free) {
-        let scale = if all_free { 1.0 } else { penalty.dual_scale(&dual.gradient) };
-        Some(gap(problem, b, &dual, Scaled { scale, free: &free }))
-    } else {
-        None
-    };
-    let duality_gap = duality_gap.filter(|gap| gap.is_finite()).map(|gap| gap.max(0.0));
+    let mut duality_gap = Some(lowest).filter(|gap| *gap <= at_most);
+    if duality_gap.is_none() {
+        dual.project(problem, &free, &vec![0.0; b.len()]);
+        duality_gap = proven_gap(problem, b, &dual, &free);
+    }
+    // What the penalty holds back must be held back to the last digit where it is light.
+    let good = GOOD * problem.value(b);
+    if duality_gap.is_none_or(|gap| gap > good) && free.len() < b.len() {
+        let mut pulls = vec![0.0; b.len()];
+        penalty.add_subgradient(b, &mut pulls);
+        pulls.iter_mut().for_each(|pull| *pull = -*pull);
+        let moving: Vec<usize> =
+            (0..b.len()).filter(|&p| b[p] != 0.0 || free.binary_search(&p).is_ok()).collect();
+        dual.project(problem, &moving, &pulls);
+        let other = proven_gap(problem, b, &dual, &free);
+        duality_gap = [duality_gap, other].into_iter().flatten().reduce(f64::min);
+    }
     (Certificate { duality_gap, stationarity, iterations: 0 }, dual)
+}
+
+/// The gap, where the slopes cancel in the free columns.
+fn proven_gap(problem: &Problem, b: &[f64], dual: &Dual, free: &[usize]) -> Option<f64> {
+    let all_free = free.len() == problem.dim();
+    let scale = match all_free {
+        true => 1.0,
+        false => problem.penalty(problem.eta).dual_scale(&dual.gradient),
+    };
+    let cancelled = dual.off(free, &vec![0.0; problem.dim()]) <= CANCELLED;
+    let gap = cancelled.then(|| gap(problem, b, dual, Scaled { scale, free }));
+    gap.filter(|gap| gap.is_finite()).map(|gap| gap.max(0.0))
 }
 
 /// A factor of all slopes, with which the penalty balances them, and the free columns.

@@ -34,6 +34,13 @@ pub(super) fn optimum(problem: &Problem) -> Result<Proven, ReferenceError> {
     if !smooth && !has_lines(problem) {
         return Err(ReferenceError::NoSolver(problem.loss.name()));
     }
+    if problem.value(&vec![0.0; problem.dim()]) == 0.0 {
+        let slopes = Some(vec![0.0; problem.agents.iter().map(|agent| agent.count()).sum()]);
+        let at_zero = BySums { b: vec![0.0; problem.dim()], sums: 0, converged: true, slopes };
+        if let Ok(found) = proven(problem, at_zero) {
+            return Ok(found);
+        }
+    }
     if smooth {
         match newton_optimum(problem, &vec![0.0; problem.dim()]) {
             Err(ReferenceError::NotSolved | ReferenceError::Uncertified { .. })
