@@ -5,6 +5,8 @@ use rayon::prelude::*;
 
 /// Rows whose sums one thread forms; the number of threads changes no bit.
 const SHARE: usize = 64 * TILE;
+/// Shares that are kept at once: each may hold a Hessian.
+const AT_ONCE: usize = 16;
 
 /// A sum of smooth functions around a point: value, gradient and, where it was asked for, Hessian
 /// (row by row). What agents have to tell each other for a joint Newton step, and no more.
@@ -42,12 +44,15 @@ impl Expansion {
     pub fn of(risk: &EmpiricalRisk, b: &[f64], with_hessian: bool) -> Self {
         let shares = risk.samples.count().div_ceil(SHARE);
         let share = |share: usize| share_of(risk, b, with_hessian, share * SHARE);
-        let parts: Vec<Self> = match shares {
-            0 | 1 => (0..shares).map(share).collect(),
-            _ => (0..shares).into_par_iter().map(share).collect(),
-        };
         let mut sum = Self::zero(b.len(), with_hessian);
-        parts.iter().for_each(|part| sum.add(part));
+        for first in (0..shares).step_by(AT_ONCE) {
+            let some = first..shares.min(first + AT_ONCE);
+            let parts: Vec<Self> = match some.len() {
+                1 => some.map(share).collect(),
+                _ => some.into_par_iter().map(share).collect(),
+            };
+            parts.iter().for_each(|part| sum.add(part));
+        }
         sum.value *= risk.weight;
         sum.gradient.iter_mut().for_each(|sum| *sum *= risk.weight);
         sum.hessian.iter_mut().for_each(|sum| *sum *= risk.weight);

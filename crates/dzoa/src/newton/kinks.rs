@@ -1,52 +1,37 @@
-//! Losses of one kink by an interior-point method whose systems have one unknown per column, not
-//! one per row.
+//! Losses of lines by an interior-point method whose systems have one unknown per column, not one
+//! per row.
 //!
-//! A loss of two lines is `lower z + offset + rise max(0, z - kink)`, and so is `|b_p|`. With
-//! `u >= z - kink`, `u >= 0`, the multipliers a in (0, cost) of the first and `cost - a` of the
-//! second, and `p = u - z + kink`, the conditions are
+//! A loss of two lines is `lower z + offset + rise max(0, z - kink)`, and so is `|b_p|`; one of more
+//! lines has more kinks. With `u >= z - kink`, `u >= 0`, the multipliers a in (0, cost) of the first
+//! and `cost - a` of the second, and `p = u - z + kink`, the conditions are
 //!
 //! ```text
 //! linear + Q b + X'a = 0,   a p = mu,   (cost - a) u = mu
 //! ```
 //!
-//! A Newton step on them eliminates everything but b (Mehrotra 1992: predictor, then corrector).
+//! A kink that is rounded off lies at `kink + rounding a`. Norms of groups are cones
+//! (`cones.rs`). A Newton step eliminates everything but b (Mehrotra 1992: predictor, then
+//! corrector).
 
-use crate::problem::EmpiricalRisk;
-use crate::problem::loss::{Epigraph, Line};
-use crate::problem::regularizer::Penalty;
-use faer::linalg::solvers::{Llt, Solve};
-use faer::{Mat, MatRef, Side};
+use super::cones::{ConeCorrection, ConePoint, ConeScaling};
+use super::positive::Positive;
+use super::program::{KinkObjective, KinkProgram, PerKink, SlopeRange};
 
 /// Coordinates below this share of the largest are zero where the penalty has a kink there.
 const ZERO: f64 = 1e-8;
-/// The complementarity at which it ends, as a share of the objective's size.
+/// The complementarity at which it ends, as a share of the objective's size: without cones, and
+/// with them, whose edge has fewer digits.
 const GAP: f64 = 1e-13;
+const CONE_GAP: f64 = 1e-12;
 /// How far towards the edge a step goes.
 const SHORT_OF_EDGE: f64 = 0.995;
-
-/// One number per kink: those of the agents' rows in their order, then the penalised columns.
-type PerKink = Vec<f64>;
-
-/// What is minimised: losses of one kink over the rows of some agents, a penalty, and
-/// `linear'b + quadratic ||b||^2`.
-#[derive(Clone, Copy, Debug)]
-pub struct KinkObjective<'a> {
-    /// The data terms.
-    pub risks: &'a [EmpiricalRisk],
-    /// The penalty, which must be separable.
-    pub penalty: &'a Penalty,
-    /// One number per column.
-    pub linear: &'a [f64],
-    /// At least 0.
-    pub quadratic: f64,
-}
 
 /// Where the iterates ended.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KinkEnd {
     /// The point.
     pub b: Vec<f64>,
-    /// Per row, in the order of the agents: the slope that its multiplier chooses.
+    /// Per row, in the order of the agents: the slope that its multipliers choose.
     pub slopes: Vec<f64>,
     /// Iterations, each with a few sums over all rows.
     pub iterations: usize,
@@ -54,173 +39,95 @@ pub struct KinkEnd {
     pub converged: bool,
 }
 
-/// The program.
-struct KinkProgram<'a> {
-    risks: &'a [EmpiricalRisk],
-    cost: PerKink,
-    kink: PerKink,
-    /// Of every row.
-    slopes: Vec<SlopeRange>,
-    linear: Vec<f64>,
-    /// The diagonal of Q.
-    quadratic: Vec<f64>,
-    /// Columns with a kink at zero.
-    kinked: usize,
-}
-
-/// The slopes of a row's two lines, and its weight.
-#[derive(Clone, Copy)]
-struct SlopeRange {
-    low: f64,
-    high: f64,
-    weight: f64,
-}
-
-/// An iterate.
+/// An iterate, or a step.
 #[derive(Clone)]
 struct Interior {
     b: Vec<f64>,
     a: PerKink,
     u: PerKink,
     p: PerKink,
+    cones: Vec<ConePoint>,
 }
 
-/// The minimiser and, per row, the slope that the multipliers choose. `None` where the losses have
-/// more than one kink, the penalty is not separable, or the iterates stand still too early.
+/// The minimiser and, per row, the slope that the multipliers choose. `None` where a loss is not
+/// made of lines, or the iterates stand still too early.
 pub fn minimise_kinks(objective: &KinkObjective<'_>, most: usize) -> Option<KinkEnd> {
-    let program = KinkProgram::new(objective)?;
-    let mut at = program.start();
-    for iterations in 0..most {
-        let gap = program.gap(&at);
-        let size = program.cost.iter().zip(&at.u).map(|(c, u)| c * u).sum::<f64>();
-        if gap <= GAP * (1.0 + size) {
-            return Some(program.solution(at, iterations, true));
-        }
-        let step = program.step(&at);
-        match step {
-            Some((step, share)) if share > 1e-8 => at.advance(&step, share),
-            // No digits are left: the certificate judges.
-            _ if gap <= 1e-7 * (1.0 + size) => return Some(program.solution(at, iterations, true)),
-            _ => return None,
-        }
-    }
-    Some(program.solution(at, most, false))
+    KinkProgram::new(objective)?.minimise(most)
 }
 
-impl<'a> KinkProgram<'a> {
-    fn new(objective: &KinkObjective<'a>) -> Option<Self> {
-        let &KinkObjective { risks, penalty, linear, quadratic } = objective;
-        let (l1, l2) = penalty.regularizer.separable()?;
-        let (l1, l2) = (l1 * penalty.weight, l2 * penalty.weight);
-        let kinked = if l1 > 0.0 { penalty.penalized } else { 0 };
-        let mut linear = linear.to_vec();
-        let (mut cost, mut kink, mut slopes) = (Vec::new(), Vec::new(), Vec::new());
-        for EmpiricalRisk { samples, loss, weight } in risks {
-            let weight = *weight;
-            for (i, &y) in samples.targets.iter().enumerate() {
-                let Some(Epigraph::Lines(lines)) = loss.epigraph(y) else { return None };
-                let [one, other]: [Line; 2] = lines.try_into().ok()?;
-                let (low, high) = if one.slope < other.slope { (one, other) } else { (other, one) };
-                let rise = high.slope - low.slope;
-                if rise <= 0.0 {
-                    return None;
+impl KinkProgram<'_> {
+    /// Where the iterates end; `None` where they stand still too early.
+    pub(super) fn minimise(&self, most: usize) -> Option<KinkEnd> {
+        let mut at = self.start();
+        let first = self.gap(&at);
+        let goal = if self.cones.is_empty() { GAP } else { CONE_GAP };
+        for iterations in 0..most {
+            let (gap, size) = (self.gap(&at), self.size(&at));
+            if gap <= goal * size + 1e-16 * first {
+                return Some(self.solution(at, iterations, true));
+            }
+            match self.step(&at) {
+                Some((step, share)) if share > 1e-8 => at.advance(&step, share),
+                // No digits are left: the certificate judges.
+                _ if gap <= 1e-7 * size + 1e-12 * first => {
+                    return Some(self.solution(at, iterations, true));
                 }
-                samples.rows.visit(i, |p, x| linear[p] += weight * low.slope * x);
-                cost.push(weight * rise);
-                kink.push((low.offset - high.offset) / rise);
-                slopes.push(SlopeRange { low: low.slope, high: high.slope, weight });
+                _ => return None,
             }
         }
-        linear[..kinked].iter_mut().for_each(|linear| *linear -= l1);
-        cost.extend(vec![2.0 * l1; kinked]);
-        kink.extend(vec![0.0; kinked]);
-        let bend = |p: usize| 2.0 * quadratic + if p < penalty.penalized { l2 } else { 0.0 };
-        let quadratic = (0..linear.len()).map(bend).collect();
-        Some(Self { risks, cost, kink, slopes, linear, quadratic, kinked })
+        Some(self.solution(at, most, false))
     }
 
     /// Zero, well inside.
     fn start(&self) -> Interior {
+        let unit = self.unit;
+        let a: PerKink = self.cost.iter().map(|cost| 0.5 * cost).collect();
+        let ahead = |i: usize| -self.kink[i] - self.rounding[i] * a[i];
+        let cones = self.cones.iter();
+        let cones = cones.map(|cone| ConePoint { t: unit, s: vec![0.0; cone.columns.len()] });
         Interior {
             b: vec![0.0; self.linear.len()],
-            a: self.cost.iter().map(|cost| 0.5 * cost).collect(),
-            u: self.kink.iter().map(|kink| (-kink).max(0.0) + 1.0).collect(),
-            p: self.kink.iter().map(|kink| kink.max(0.0) + 1.0).collect(),
+            u: (0..a.len()).map(|i| ahead(i).max(0.0) + unit).collect(),
+            p: (0..a.len()).map(|i| (-ahead(i)).max(0.0) + unit).collect(),
+            cones: cones.collect(),
+            a,
         }
-    }
-
-    /// `X b`, and below it the kinked columns themselves.
-    fn times(&self, b: &[f64]) -> PerKink {
-        let mut out = vec![0.0; self.cost.len()];
-        let mut first = 0;
-        for EmpiricalRisk { samples, .. } in self.risks {
-            samples.rows.times(0, b, &mut out[first..first + samples.count()]);
-            first += samples.count();
-        }
-        out[first..].copy_from_slice(&b[..self.kinked]);
-        out
-    }
-
-    /// The transpose of that.
-    fn transposed(&self, weights: &[f64]) -> Vec<f64> {
-        let mut out = vec![0.0; self.linear.len()];
-        let mut first = 0;
-        for EmpiricalRisk { samples, .. } in self.risks {
-            let weights = &weights[first..first + samples.count()];
-            samples.rows.add_transposed_from(0, weights, &mut out);
-            first += samples.count();
-        }
-        out.iter_mut().zip(&weights[first..]).for_each(|(out, weight)| *out += weight);
-        out
-    }
-
-    /// The factors of `Q + X'DX`.
-    fn factor(&self, d: &[f64]) -> Option<Llt<f64>> {
-        const TILE: usize = 512;
-        let dim = self.linear.len();
-        let (mut matrix, mut scratch, mut first) = (vec![0.0; dim * dim], Vec::new(), 0);
-        for EmpiricalRisk { samples, .. } in self.risks {
-            for start in (0..samples.count()).step_by(TILE) {
-                let count = TILE.min(samples.count() - start);
-                let d = &d[first + start..][..count];
-                samples.rows.add_gram(start, d, &mut scratch, &mut matrix);
-            }
-            first += samples.count();
-        }
-        let mut largest: f64 = 0.0;
-        for p in 0..dim {
-            matrix[p * dim + p] += self.quadratic[p] + d.get(first + p).copied().unwrap_or(0.0);
-            largest = largest.max(matrix[p * dim + p]);
-        }
-        // A column of zeros would leave it singular.
-        (0..dim).for_each(|p| matrix[p * dim + p] += 1e-15 * largest);
-        MatRef::from_row_major_slice(&matrix, dim, dim).llt(Side::Lower).ok()
     }
 
     fn gap(&self, at: &Interior) -> f64 {
-        (0..self.cost.len()).map(|i| at.a[i] * at.p[i] + (self.cost[i] - at.a[i]) * at.u[i]).sum()
+        let of_kink = |i: usize| at.a[i] * at.p[i] + (self.cost[i] - at.a[i]) * at.u[i];
+        let cones = self.cones.iter().zip(&at.cones).map(|(cone, point)| cone.gap(point, &at.b));
+        (0..self.cost.len()).map(of_kink).sum::<f64>() + cones.sum::<f64>()
+    }
+
+    /// What the objective is made of, all of it positive.
+    fn size(&self, at: &Interior) -> f64 {
+        let kinks = self.cost.iter().zip(&at.u).map(|(cost, u)| cost * u);
+        let cones = self.cones.iter().zip(&at.cones).map(|(cone, point)| cone.weight * point.t);
+        let bent = self.quadratic.iter().zip(&at.b).map(|(bend, b)| 0.5 * bend * b * b);
+        kinks.sum::<f64>() + cones.sum::<f64>() + bent.sum::<f64>()
     }
 
     /// Predictor and corrector, and how much of it stays inside.
     fn step(&self, at: &Interior) -> Option<(Interior, f64)> {
         let count = self.cost.len();
-        let pair = |i: usize| (at.p[i] / at.a[i], at.u[i] / (self.cost[i] - at.a[i]));
-        let d: PerKink = (0..count).map(|i| 1.0 / (pair(i).0 + pair(i).1)).collect();
-        let factor = self.factor(&d)?;
+        let pair = |i: usize| at.p[i] / at.a[i] + at.u[i] / (self.cost[i] - at.a[i]);
+        let d: PerKink = (0..count).map(|i| 1.0 / (pair(i) + self.rounding[i])).collect();
+        let cones = self.cones.iter().zip(&at.cones);
+        let scalings: Vec<ConeScaling> =
+            cones.map(|(cone, point)| cone.scaling(point, &at.b)).collect();
+        let factor = self.factor(&d, &scalings)?;
         let fitted = self.times(&at.b);
-        let direction = Direction { program: self, at, d: &d, factor: &factor, fitted: &fitted };
-        let affine =
-            direction.towards(|i| (-at.a[i] * at.p[i], -(self.cost[i] - at.a[i]) * at.u[i]));
+        let direction = Direction { program: self, at, d, scalings, factor, fitted };
+        let affine = direction.towards(None);
         let (gap, share) = (self.gap(at), self.inside(at, &affine));
         let mut tried = at.clone();
         tried.advance(&affine, share);
-        let mu = gap / (2 * count) as f64 * (self.gap(&tried) / gap).powi(3);
-        let step = direction.towards(|i| {
-            let (da, dp, du) = (affine.a[i], affine.p[i], affine.u[i]);
-            (mu - at.a[i] * at.p[i] - da * dp, mu - (self.cost[i] - at.a[i]) * at.u[i] + da * du)
-        });
+        let parts = (2 * count + self.cones.len()) as f64;
+        let mu = gap / parts * (self.gap(&tried) / gap).powi(3);
+        let step = direction.towards(Some(Correction { affine: &affine, mu }));
         let share = self.inside(at, &step);
-        Some((step, share))
+        share.is_finite().then_some((step, share))
     }
 
     /// The longest share of a step that leaves everything positive.
@@ -237,6 +144,9 @@ impl<'a> KinkProgram<'a> {
             keep(at.a[i], step.a[i]);
             keep(self.cost[i] - at.a[i], -step.a[i]);
         }
+        for (k, cone) in self.cones.iter().enumerate() {
+            share = share.min(cone.inside(&at.cones[k], &step.cones[k], &at.b, &step.b));
+        }
         (SHORT_OF_EDGE * share).min(1.0)
     }
 
@@ -245,52 +155,94 @@ impl<'a> KinkProgram<'a> {
         let slope = |(range, a): (&SlopeRange, &f64)| {
             (range.low + a / range.weight).clamp(range.low, range.high)
         };
-        let slopes = self.slopes.iter().zip(&at.a).map(slope).collect();
-        let largest = at.b.iter().fold(0.0, |largest: f64, b| largest.max(b.abs()));
-        let zero = |(p, b): (usize, f64)| match converged && p < self.kinked {
-            true if b.abs() <= ZERO * largest => 0.0,
-            _ => b,
+        let slopes = self.slopes.iter().zip(&*self.by_row(&at.a)).map(slope).collect();
+        let mut b = at.b;
+        let largest = b.iter().fold(0.0, |largest: f64, b| largest.max(b.abs()));
+        let mut none_if_short = |columns: &[usize]| {
+            if columns.iter().all(|&p| b[p].abs() <= ZERO * largest) {
+                columns.iter().for_each(|&p| b[p] = 0.0);
+            }
         };
-        let b = at.b.into_iter().enumerate().map(zero).collect();
+        if converged {
+            (0..self.kinked).for_each(|p| none_if_short(&[p]));
+            self.cones.iter().for_each(|cone| none_if_short(&cone.columns));
+        }
         KinkEnd { b, slopes, iterations, converged }
     }
+}
+
+/// What the corrector knows.
+struct Correction<'a> {
+    affine: &'a Interior,
+    mu: f64,
 }
 
 /// What both steps of an iteration share.
 struct Direction<'a> {
     program: &'a KinkProgram<'a>,
     at: &'a Interior,
-    d: &'a [f64],
-    factor: &'a Llt<f64>,
+    d: PerKink,
+    scalings: Vec<ConeScaling>,
+    factor: Positive,
     /// `X b`
-    fitted: &'a [f64],
+    fitted: PerKink,
 }
 
 impl Direction<'_> {
-    /// The Newton step whose complementarities change by these.
-    fn towards(&self, change: impl Fn(usize) -> (f64, f64)) -> Interior {
+    /// The Newton step of the predictor, or of the corrector after it.
+    fn towards(&self, given: Option<Correction<'_>>) -> Interior {
         let Self { program, at, d, .. } = self;
         let count = program.cost.len();
+        let change = |i: usize| {
+            let (over, under) = (at.a[i] * at.p[i], (program.cost[i] - at.a[i]) * at.u[i]);
+            given.as_ref().map_or((-over, -under), |Correction { affine, mu }| {
+                let (da, dp, du) = (affine.a[i], affine.p[i], affine.u[i]);
+                (mu - over - da * dp, mu - under + da * du)
+            })
+        };
+        let changes: Vec<(f64, f64)> = (0..count).map(change).collect();
         let rest = |i: usize| {
-            let (over, under) = change(i);
-            let primal = at.p[i] - at.u[i] + self.fitted[i] - program.kink[i];
+            let (over, under) = changes[i];
+            let kink = program.kink[i] + program.rounding[i] * at.a[i];
+            let primal = at.p[i] - at.u[i] + self.fitted[i] - kink;
             primal + over / at.a[i] - under / (program.cost[i] - at.a[i])
         };
         let rests: PerKink = (0..count).map(rest).collect();
         let pulls: PerKink = (0..count).map(|i| at.a[i] + d[i] * rests[i]).collect();
-        let pull = program.transposed(&pulls);
-        let dim = program.linear.len();
-        let right = Mat::from_fn(dim, 1, |p, _| {
-            -(program.linear[p] + program.quadratic[p] * at.b[p] + pull[p])
-        });
-        let found = self.factor.solve(&right);
-        let b: Vec<f64> = (0..dim).map(|p| found[(p, 0)]).collect();
+        let (pull, bent) = (program.transposed(&pulls), program.bent(&at.b));
+        let mut right: Vec<f64> = (0..program.linear.len())
+            .map(|p| -(program.linear[p] + bent[p] + pull[p]))
+            .collect();
+        let aims = self.cone_aims(given.as_ref(), &mut right);
+        let b = self.factor.solve(&right);
         let moved = program.times(&b);
         let a: PerKink = (0..count).map(|i| d[i] * (moved[i] + rests[i])).collect();
-        let p = (0..count).map(|i| (change(i).0 - at.p[i] * a[i]) / at.a[i]).collect();
-        let under = |i: usize| (change(i).1 + at.u[i] * a[i]) / (program.cost[i] - at.a[i]);
+        let p = (0..count).map(|i| (changes[i].0 - at.p[i] * a[i]) / at.a[i]).collect();
+        let under = |i: usize| (changes[i].1 + at.u[i] * a[i]) / (program.cost[i] - at.a[i]);
         let u = (0..count).map(under).collect();
-        Interior { b, a, u, p }
+        let cones = program.cones.iter().zip(&self.scalings).zip(&aims);
+        let cones = cones.map(|((cone, scaling), aim)| cone.step(scaling, aim, &b)).collect();
+        Interior { b, a, u, p, cones }
+    }
+
+    /// What every cone aims at, and its part of the right side.
+    fn cone_aims(&self, given: Option<&Correction<'_>>, right: &mut [f64]) -> Vec<Vec<f64>> {
+        let mut aims = Vec::new();
+        for (k, cone) in self.program.cones.iter().enumerate() {
+            let correction = given.map(|Correction { affine, mu }| ConeCorrection {
+                mu: *mu,
+                dx: cone.with_first(affine.cones[k].t, &affine.b),
+                ds: affine.cones[k].s.clone(),
+            });
+            let aim = cone.aim(&self.scalings[k], correction.as_ref());
+            let pull = cone.pull(&self.scalings[k], &aim);
+            let s = &self.at.cones[k].s;
+            cone.columns.iter().zip(pull.iter().zip(s)).for_each(|(&p, (pull, s))| {
+                right[p] += pull + s;
+            });
+            aims.push(aim);
+        }
+        aims
     }
 }
 
@@ -303,5 +255,9 @@ impl Interior {
         add(&mut self.a, &step.a);
         add(&mut self.u, &step.u);
         add(&mut self.p, &step.p);
+        for (to, step) in self.cones.iter_mut().zip(&step.cones) {
+            to.t += share * step.t;
+            add(&mut to.s, &step.s);
+        }
     }
 }

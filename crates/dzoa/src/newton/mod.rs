@@ -1,20 +1,26 @@
-//! Proximal Newton steps: a sum of smooth functions and a separable penalty, minimised from sums of
+//! Proximal Newton steps: a sum of smooth functions and a penalty, minimised from sums of
 //! derivatives, whoever forms them.
 //!
 //! It needs few sums and no step size, however badly the columns are conditioned: the centralised
 //! optimum of many rows, an agent's own minimiser, and agents that tell each other their sums.
-//! A Hessian is kept as long as steps with it shrink. Losses of one kink have an interior-point
-//! method from sums of the same kind.
+//! A Hessian is kept as long as steps with it shrink. Losses of lines have an interior-point method
+//! from sums of the same kind.
 
+mod cones;
 mod expansion;
+mod groups;
 mod kinks;
 mod model;
+mod positive;
+mod program;
 
 pub use expansion::Expansion;
-pub use kinks::{KinkEnd, KinkObjective, minimise_kinks};
+pub use kinks::{KinkEnd, minimise_kinks};
+pub use program::KinkObjective;
 
 use crate::problem::regularizer::Penalty;
-use model::Model;
+use model::model_minimiser;
+pub(crate) use positive::Positive;
 
 /// Beyond so many columns a Hessian is too large to be worth it.
 pub const MOST_COLUMNS: usize = 2000;
@@ -59,8 +65,7 @@ pub struct NewtonEnd {
 }
 
 /// Minimises `sum(b) + penalty(b)` from `start`, where `expand(b, with_hessian)` forms the sum.
-/// A Hessian of a problem nearby, or an empty one, begins. `None` where the penalty is not
-/// separable or no step exists.
+/// A Hessian of a problem nearby, or an empty one, begins. `None` where no step exists.
 pub fn minimise(
     expand: &mut dyn FnMut(&[f64], bool) -> Expansion,
     penalty: &Penalty,
@@ -73,7 +78,7 @@ pub fn minimise(
     let mut hessian = if known.is_empty() { std::mem::take(&mut here.hessian) } else { known };
     let (mut sums, mut last_step, mut fresh) = (1, f64::INFINITY, false);
     while sums < limits.sums {
-        let aim = Model::new(&here.gradient, &hessian, &b, penalty)?.minimise()?;
+        let aim = model_minimiser(&here.gradient, &hessian, &b, penalty)?;
         let step: Vec<f64> = aim.iter().zip(&b).map(|(aim, b)| aim - b).collect();
         let length = largest(&step);
         if !length.is_finite() {

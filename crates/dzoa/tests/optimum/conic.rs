@@ -1,30 +1,21 @@
-//! Eq. (1) as a conic program over `x = (b, auxiliaries)`, for an interior-point solver.
+//! Eq. (1) as a conic program over `x = (b, auxiliaries)`, for Clarabel: an interior-point solver
+//! that shares no code with ours.
 
-use super::ReferenceError;
-use crate::problem::Problem;
-use crate::problem::loss::{Epigraph, Line};
-use crate::problem::regularizer::Form;
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, SolverStatus, SupportedConeT};
+use dzoa::problem::Problem;
+use dzoa::problem::loss::{Epigraph, Line};
+use dzoa::problem::regularizer::Form;
 
-/// What the solver found.
-pub(super) struct Solution {
-    pub(super) b: Vec<f64>,
-    /// For piecewise linear losses: the slope that the solver's multipliers choose, per sample.
-    pub(super) line_duals: Option<Vec<f64>>,
-    pub(super) iterations: u32,
-}
-
-/// Builds and solves the program.
-pub(super) fn solve(problem: &Problem) -> Result<Solution, ReferenceError> {
+/// Builds and solves the program: the minimiser, or the solver's last word.
+pub fn minimiser(problem: &Problem) -> Result<Vec<f64>, String> {
     let mut program = ConicProgram::new(problem.dim());
     for (k, samples) in problem.agents.iter().enumerate() {
         let weight = problem.sample_weight(k);
         for i in 0..samples.count() {
             let (mut x, y) = (Vec::new(), samples.targets[i]);
             samples.rows.visit(i, |column, value| x.push((column, value)));
-            let epigraph = problem.loss.epigraph(y);
-            let epigraph = epigraph.ok_or(ReferenceError::NoConicForm(problem.loss.name()))?;
+            let epigraph = problem.loss.epigraph(y).ok_or("the loss has no conic form")?;
             program.add_sample(epigraph, &WeightedRow { x, y, weight });
         }
     }
@@ -92,12 +83,6 @@ impl ConeRows {
     }
 }
 
-/// A row of the first cone that bounds a sample's loss by a line of this slope.
-struct LossLine {
-    sample: usize,
-    slope: f64,
-}
-
 /// The program, as far as it is built. Columns are those of `b`, then one per auxiliary.
 struct ConicProgram {
     features: usize,
@@ -112,8 +97,6 @@ struct ConicProgram {
     /// The size of each second-order cone.
     orders: Vec<usize>,
     exponential: ConeRows,
-    lines: Vec<LossLine>,
-    samples_with_lines: usize,
 }
 
 impl ConicProgram {
@@ -127,8 +110,6 @@ impl ConicProgram {
             second_order: ConeRows::default(),
             orders: Vec::new(),
             exponential: ConeRows::default(),
-            lines: Vec::new(),
-            samples_with_lines: 0,
         }
     }
 
@@ -153,10 +134,8 @@ impl ConicProgram {
     fn add_lines(&mut self, sample: &WeightedRow, lines: &[Line]) {
         let t = self.fresh(sample.weight);
         for &Line { slope, offset } in lines {
-            self.lines.push(LossLine { sample: self.samples_with_lines, slope });
             self.nonnegative.push(sample.scaled(slope).chain([(t, -1.0)]), -offset);
         }
-        self.samples_with_lines += 1;
     }
 
     /// `weight (x'b - y)^2`, through the Gram matrix: no variable per sample.
@@ -221,7 +200,7 @@ impl ConicProgram {
         }
     }
 
-    fn solve(mut self) -> Result<Solution, ReferenceError> {
+    fn solve(mut self) -> Result<Vec<f64>, String> {
         let (features, columns) = (self.features, self.linear.len());
         for a in 0..features {
             for c in a..features {
@@ -241,24 +220,17 @@ impl ConicProgram {
         let matrix = triplets.matrix(right.len(), columns);
         let mut solver =
             DefaultSolver::new(&hessian, &self.linear, &matrix, &right, &cones, settings())
-                .map_err(|error| ReferenceError::Solver(error.to_string()))?;
+                .map_err(|error| error.to_string())?;
         solver.solve();
         let solution = &solver.solution;
         match solution.status {
-            // Tolerances this tight may end as "almost" or without progress; the certificate
-            // judges.
+            // Tolerances this tight may end as "almost" or without progress.
             SolverStatus::Solved
             | SolverStatus::AlmostSolved
             | SolverStatus::InsufficientProgress => {}
-            status => return Err(ReferenceError::Solver(format!("{status:?}"))),
+            status => return Err(format!("{status:?}")),
         }
-        let some_lines = self.samples_with_lines > 0;
-        Ok(Solution {
-            b: solution.x[..features].to_vec(),
-            line_duals: some_lines
-                .then(|| slopes(&self.lines, self.samples_with_lines, &solution.z)),
-            iterations: solution.iterations,
-        })
+        Ok(solution.x[..features].to_vec())
     }
 }
 
@@ -275,45 +247,28 @@ fn settings() -> DefaultSettings<f64> {
     }
 }
 
-/// Per sample, the mean of its lines' slopes, weighted by their multipliers.
-fn slopes(lines: &[LossLine], samples: usize, multipliers: &[f64]) -> Vec<f64> {
-    let mut sums = vec![(0.0, 0.0); samples];
-    // The rows of the lines come first in the first cone, in order.
-    for (LossLine { sample, slope }, multiplier) in lines.iter().zip(multipliers) {
-        let (sum, total) = &mut sums[*sample];
-        *sum += slope * multiplier.max(0.0);
-        *total += multiplier.max(0.0);
+/// The minimiser over z of a sum of losses.
+fn minimiser_of(losses: Vec<Epigraph>) -> f64 {
+    let mut program = ConicProgram::new(1);
+    for loss in losses {
+        program.add_sample(loss, &WeightedRow { x: vec![(0, 1.0)], y: 0.0, weight: 0.7 });
     }
-    sums.iter().map(|(sum, total)| if *total > 0.0 { sum / total } else { 0.0 }).collect()
+    program.solve().unwrap()[0]
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+#[test]
+fn a_log_sum_of_two_exponentials_is_least_where_they_are_equal() {
+    // log(e^(z + a) + e^(-z + b)) at z = (b - a)/2; a third line is far below both.
+    let (a, b) = (0.3, 1.7);
+    let lines = vec![Line::new(1.0, a), Line::new(-1.0, b), Line::new(0.0, -60.0)];
+    assert!((minimiser_of(vec![Epigraph::LogSumExp(lines)]) - 0.7).abs() < 1e-6);
+}
 
-    /// The minimiser over z of a sum of losses.
-    fn minimiser(losses: Vec<Epigraph>) -> f64 {
-        let mut program = ConicProgram::new(1);
-        for loss in losses {
-            program.add_sample(loss, &WeightedRow { x: vec![(0, 1.0)], y: 0.0, weight: 0.7 });
-        }
-        program.solve().unwrap().b[0]
-    }
-
-    #[test]
-    fn a_log_sum_of_two_exponentials_is_least_where_they_are_equal() {
-        // log(e^(z + a) + e^(-z + b)) at z = (b - a)/2; a third line is far below both.
-        let (a, b) = (0.3, 1.7);
-        let lines = vec![Line::new(1.0, a), Line::new(-1.0, b), Line::new(0.0, -60.0)];
-        assert!((minimiser(vec![Epigraph::LogSumExp(lines)]) - 0.7).abs() < 1e-6);
-    }
-
-    #[test]
-    fn rounded_lines_are_a_parabola_around_their_kink() {
-        // 2 max(z - 1, 1 - z), rounded off, pulled by -z: curvature (z - 1) = 1 between the lines.
-        let lines = vec![Line::new(1.0, -1.0), Line::new(-1.0, 1.0)];
-        let rounded = Epigraph::Rounded { curvature: 4.0, factor: 2.0, lines };
-        let pulled = minimiser(vec![rounded, Epigraph::Lines(vec![Line::new(-1.0, 0.0)])]);
-        assert!((pulled - 1.25).abs() < 1e-6, "{pulled}");
-    }
+#[test]
+fn rounded_lines_are_a_parabola_around_their_kink() {
+    // 2 max(z - 1, 1 - z), rounded off, pulled by -z: curvature (z - 1) = 1 between the lines.
+    let lines = vec![Line::new(1.0, -1.0), Line::new(-1.0, 1.0)];
+    let rounded = Epigraph::Rounded { curvature: 4.0, factor: 2.0, lines };
+    let pulled = minimiser_of(vec![rounded, Epigraph::Lines(vec![Line::new(-1.0, 0.0)])]);
+    assert!((pulled - 1.25).abs() < 1e-6, "{pulled}");
 }
