@@ -30,6 +30,9 @@ __all__ = ["HuberRegressor", "Lasso", "LinearSVC", "LogisticRegression", "Privac
 #: Beyond so many columns second derivatives are too many to be flooded.
 _MOST_COLUMNS = 2000
 
+#: What is asked of all rows is asked of so many at a time, so that no copy of all of them is made.
+_ROWS_AT_A_TIME = 4096
+
 
 class PrivacyLeakWarning(UserWarning):
     """Something that should be public was taken from private data."""
@@ -56,11 +59,8 @@ class _DistributedLinearModel(BaseEstimator):
         if split and self.partition == "dirichlet" and len(parts) > 1:
             leaks.append("partition")
         middle, half = self._scaling(X, private, leaks)
-        scaled = np.clip((X - middle) / half, -1.0, 1.0)
-        if self.fit_intercept:
-            scaled = np.column_stack([scaled, np.ones(rows)])
-        row_norm = self._row_norm(scaled, columns, private)
-        by_sums = self._by_sums(private, scaled.shape[1])
+        row_norm = self._row_norm(X, (middle, half), private)
+        by_sums = self._by_sums(private, columns + bool(self.fit_intercept))
         cut = private or self.row_norm is not None
         target_middle, target_scale = target
         regularizer, eta = self._penalty(rows, len(parts), target_scale, row_norm)
@@ -71,7 +71,10 @@ class _DistributedLinearModel(BaseEstimator):
             "l1_ratio": 0.5,
             "eta": eta,
             "intercept": bool(self.fit_intercept),
-            "row_norm": row_norm if cut else None,
+            "middle": middle.tolist(),
+            "half": half.tolist(),
+            "row_norm": row_norm,
+            "cut": cut,
             "algorithm": "admm" if self.algorithm == "auto" and self.rho is not None else self.algorithm,
             "by_sums": by_sums,
             "rho": _check.optional_number("rho", self.rho),
@@ -87,14 +90,8 @@ class _DistributedLinearModel(BaseEstimator):
             "threads": _check.count("threads", self.threads, low=0),
         }
         network = _network.describe(self.graph, names, len(parts))
-        found = _core.fit(
-            # Where longer rows are cut, that is done together with the division.
-            np.ascontiguousarray(scaled if cut else scaled / row_norm),
-            np.ascontiguousarray((y - target_middle) / target_scale),
-            parts,
-            network,
-            options,
-        )
+        # Rows are scaled there, while they are dealt out to the agents: no copy of all of them is made here.
+        found = _core.fit(X, np.ascontiguousarray((y - target_middle) / target_scale), parts, network, options)
         weights = np.vstack([found["coefficients"], found["model"]]) * (target_scale / row_norm)
         slopes = weights[:, :columns] / half
         constants = weights[:, columns] if self.fit_intercept else np.zeros(len(weights))
@@ -128,13 +125,13 @@ class _DistributedLinearModel(BaseEstimator):
             raise ValueError(f"algorithm must be 'auto', 'admm' or 'd-zoa', not {self.algorithm!r}")
         return self.algorithm == "auto" and not private and self.rho is None and columns <= _MOST_COLUMNS
 
-    def _parts(self, agents: Any, y: np.ndarray, seed: int | None) -> tuple[list[str], list[list[int]]]:
+    def _parts(self, agents: Any, y: np.ndarray, seed: int | None) -> tuple[list[str], list[np.ndarray]]:
         """Names and row numbers of the agents."""
         agents = self.agents if agents is None else agents
         if isinstance(agents, numbers.Integral) and not isinstance(agents, bool):
             number = _check.count("agents", agents)
             alpha = _check.number("partition_alpha", self.partition_alpha)
-            parts = _core.partition(y.tolist(), number, self.partition, alpha, seed)
+            parts = _core.partition(np.ascontiguousarray(y), number, self.partition, alpha, seed)
             return [str(k + 1) for k in range(number)], parts
         labels = np.asarray(agents)
         if labels.ndim != 1 or len(labels) != len(y):
@@ -145,7 +142,7 @@ class _DistributedLinearModel(BaseEstimator):
         names: dict[str, list[int]] = {}
         for row, label in enumerate(labels.tolist()):
             names.setdefault(str(label), []).append(row)
-        return list(names), list(names.values())
+        return list(names), [np.array(rows, dtype=np.uint64) for rows in names.values()]
 
     def _scaling(self, X: np.ndarray, private: bool, leaks: list[str]) -> tuple[np.ndarray, np.ndarray]:
         """What is subtracted from each column, and what it is divided by."""
@@ -168,13 +165,18 @@ class _DistributedLinearModel(BaseEstimator):
         half = 0.5 * (high - low)
         return 0.5 * (low + high), np.where(half > 0, half, 1.0)
 
-    def _row_norm(self, scaled: np.ndarray, columns: int, private: bool) -> float:
+    def _row_norm(self, X: np.ndarray, scaling: tuple[np.ndarray, np.ndarray], private: bool) -> float:
         """What rows are divided by; under a budget features longer than that are cut, and the constant never is."""
         if self.row_norm is not None:
             return _check.number("row_norm", self.row_norm)
         if private:
-            return _core.typical_row_norm(columns, bool(self.fit_intercept))
-        return max(float(np.sqrt((scaled**2).sum(axis=1)).max()), 1e-12)
+            return _core.typical_row_norm(X.shape[1], bool(self.fit_intercept))
+        middle, half = scaling
+        longest = 0.0
+        for first in range(0, len(X), _ROWS_AT_A_TIME):
+            scaled = np.clip((X[first : first + _ROWS_AT_A_TIME] - middle) / half, -1.0, 1.0)
+            longest = max(longest, float((scaled**2).sum(axis=1).max()))
+        return max(float(np.sqrt(longest + bool(self.fit_intercept))), 1e-12)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

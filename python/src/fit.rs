@@ -16,7 +16,9 @@ use dzoa::run::evaluate::mean;
 use dzoa::run::{Residuals, Simulation};
 use dzoa::streams::Purpose;
 use dzoa::tuning::Setting;
-use numpy::{PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::{
+    PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods,
+};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -38,8 +40,13 @@ pub struct FitOptions {
     l1_ratio: f64,
     eta: f64,
     intercept: bool,
-    /// Public: rows are divided by it, and longer features cut. Absent where nothing bounds them.
-    row_norm: Option<f64>,
+    /// What is subtracted from each column, and what it is then divided by.
+    middle: Vec<f64>,
+    half: Vec<f64>,
+    /// Public: rows are divided by it.
+    row_norm: f64,
+    /// Whether features longer than that are cut; else nothing bounds them.
+    cut: bool,
     algorithm: String,
     by_sums: bool,
     rho: Option<f64>,
@@ -83,6 +90,43 @@ fn spec(options: &FitOptions, problem: &Problem) -> PyResult<RunSpec> {
         directions: options.directions.into(),
         ..spec
     })
+}
+
+/// Everybody's rows and targets.
+struct Table<'py> {
+    x: PyReadonlyArray2<'py, f64>,
+    y: PyReadonlyArray1<'py, f64>,
+}
+
+impl Table<'_> {
+    /// The rows of one agent, scaled: the only copy of them that is made.
+    fn scaled(&self, part: &[u64], options: &FitOptions) -> PyResult<Samples> {
+        let wrong = |error: dzoa::problem::DataError| PyValueError::new_err(error.to_string());
+        let (x, y) = (self.x.as_array(), self.y.as_array());
+        let width = x.ncols() + usize::from(options.intercept);
+        let mut values = Vec::with_capacity(part.len() * width);
+        let mut targets = Vec::with_capacity(part.len());
+        for &row in part {
+            let known = usize::try_from(row).ok().filter(|row| *row < x.nrows().min(y.len()));
+            let Some(row) = known else {
+                return Err(PyValueError::new_err(format!("agents: there is no row {row}")));
+            };
+            let scaling = options.middle.iter().zip(&options.half);
+            let scaled = x.row(row).into_iter().zip(scaling);
+            values.extend(scaled.map(|(v, (middle, half))| ((v - middle) / half).clamp(-1.0, 1.0)));
+            values.extend(options.intercept.then_some(1.0));
+            targets.push(y[row]);
+        }
+        if !options.cut {
+            values.iter_mut().for_each(|value| *value /= options.row_norm);
+        }
+        let rows = Rows::dense(width, values).map_err(wrong)?;
+        let rows = match options.cut {
+            true => rows.over_row_norm(options.row_norm, options.intercept).0,
+            false => rows,
+        };
+        Samples::new(rows, targets).map_err(wrong)
+    }
 }
 
 /// What a fit found.
@@ -181,29 +225,22 @@ fn refused(options: &FitOptions, refused: &Refused) -> PyErr {
 pub fn fit<'py>(
     x: PyReadonlyArray2<'py, f64>,
     y: PyReadonlyArray1<'py, f64>,
-    parts: Vec<Vec<usize>>,
+    parts: Vec<PyReadonlyArray1<'py, u64>>,
     network: Network,
     options: FitOptions,
 ) -> PyResult<Bound<'py, PyDict>> {
     let py = x.py();
-    let wrong = |error: dzoa::problem::DataError| PyValueError::new_err(error.to_string());
     let (run_streams, root) = streams(options.seed)?;
     let graph = network.graph(&root)?;
-    let mut rows = Rows::dense(x.shape()[1], x.as_slice()?.to_vec()).map_err(wrong)?;
-    if let Some(row_norm) = options.row_norm {
-        (rows, _) = rows.over_row_norm(row_norm, options.intercept);
-    }
-    let samples = Samples::new(rows, y.as_slice()?.to_vec()).map_err(wrong)?;
-    if let Some(row) = parts.iter().flatten().find(|row| **row >= samples.count()) {
-        return Err(PyValueError::new_err(format!("agents: there is no row {row}")));
-    }
+    let table = Table { x, y };
+    let dealt = parts.iter().map(|part| Ok(Arc::new(table.scaled(part.as_slice()?, &options)?)));
     let problem = Problem {
         loss: options.loss()?,
         regularizer: regularizer(&options.regularizer, options.l1_ratio)?,
         eta: options.eta,
         scale: Scale::Pooled,
         intercept: options.intercept,
-        agents: parts.iter().map(|rows| Arc::new(samples.select(rows))).collect(),
+        agents: dealt.collect::<PyResult<_>>()?,
     };
     let plan = Plan::new(&spec(&options, &problem)?, &Data::Rows(problem.clone()), &graph)
         .map_err(|error| refused(&options, &error))?;
@@ -243,20 +280,21 @@ pub fn fit<'py>(
         "statement",
         PyStatement::of_run(&plan, simulation.as_deref(), options.seed.is_some(), reasons),
     )?;
-    result.set_item("samples", parts.iter().map(Vec::len).collect::<Vec<_>>())?;
+    result.set_item("samples", parts.iter().map(|part| part.len()).collect::<Vec<_>>())?;
     Ok(result)
 }
 
 /// The rows of each agent, split as `dzoa run` splits a file with this seed.
 #[pyfunction]
 #[pyo3(signature = (targets, agents, kind, alpha, seed=None))]
-pub fn partition(
-    targets: Vec<f64>,
+pub fn partition<'py>(
+    targets: PyReadonlyArray1<'py, f64>,
     agents: usize,
     kind: &str,
     alpha: f64,
     seed: Option<u64>,
-) -> PyResult<Vec<Vec<usize>>> {
+) -> PyResult<Vec<Bound<'py, PyArray1<u64>>>> {
+    let py = targets.py();
     let partition = match kind {
         "contiguous" => Partition::Contiguous,
         "iid" => Partition::Iid,
@@ -275,9 +313,11 @@ pub fn partition(
     }
     let (_, root) = streams(seed)?;
     let mut rng = root.rng(Purpose::Layout, "partition", 0);
-    partition.split(&targets, agents, &mut rng).map_err(|error| {
+    let parts = partition.split(targets.as_slice()?, agents, &mut rng).map_err(|error| {
         PyValueError::new_err(format!("agents: {error}; hint: ask for fewer agents"))
-    })
+    })?;
+    let numbers = |part: &Vec<usize>| PyArray1::from_iter(py, part.iter().map(|&row| row as u64));
+    Ok(parts.iter().map(numbers).collect())
 }
 
 /// What rows with so many columns, scaled to [-1, 1], are divided by: the rule of

@@ -23,6 +23,9 @@ fn of_network(args: &CheckArgs, file: &Path, found: &mut Findings) -> Result<Str
     let mut network = NetworkFile::load(file, &args.sets)?;
     network.config.note = |_| {};
     found.ok("network file", "every key is known and has a value that it takes");
+    if let Some(words) = network.config.unconfirmed(Some(file)) {
+        found.warn("draft", &words);
+    }
     if let Some(dir) = &args.out {
         let out = output_directory(Some(dir), "");
         found.told("output", out.map(|out| format!("{} can be written", out.display())));
@@ -37,6 +40,8 @@ fn of_network(args: &CheckArgs, file: &Path, found: &mut Findings) -> Result<Str
             let checked = CertFiles::of(certs, name).check(name);
             let words = checked.map(|expiry| format!("valid until {}", expiry.when));
             found.told("certificate", words.map_err(|error| Error::input(error.to_string())));
+        } else if args.name.is_some() {
+            found.skipped("certificate", "give --certs DIR");
         }
         of_site(args, &network, k, found)?;
     }
@@ -66,11 +71,24 @@ fn of_site(args: &CheckArgs, network: &NetworkFile, k: usize, found: &mut Findin
         .and_then(|instances| agent::planned(network, k, &instances, &fresh));
     if let Some((_, plan)) = found.take(&format!("{name}'s plan"), planned) {
         let (algorithm, mechanism) = (config.spec.algorithm.name(), config.spec.mechanism.name());
+        let listed = config.network.agents.iter().all(|agent| agent.rows.is_some());
+        let guaranteed = config.spec.mechanism.claimed().budget().is_some();
+        let open = guaranteed && config.spec.algorithm.floods() && !listed;
+        let known = match open && !rows.is_synthetic() {
+            true => " if all have as many rows as this site; they tell each other when they meet",
+            false => "",
+        };
         let words = format!("{algorithm} with mechanism {mechanism}, {} rounds", plan.rounds());
-        found.ok(&format!("{name}'s plan"), &words);
-        if let Some(path) = &args.ledger {
-            let charges = plan.agents()[0].charges.charged(plan.rounds());
-            found.told(&format!("ledger {}", path.display()), standing(path, charges));
+        found.ok(&format!("{name}'s plan"), &format!("{words}{known}"));
+        match &args.ledger {
+            Some(path) => {
+                let charges = plan.agents()[0].charges.charged(plan.rounds());
+                found.told(&format!("ledger {}", path.display()), standing(path, charges));
+            }
+            None if args.name.is_some() && guaranteed => {
+                found.skipped("ledger", "give --ledger FILE");
+            }
+            None => {}
         }
     }
     Ok(())

@@ -27,6 +27,14 @@ pub struct NetworkFile {
 impl NetworkFile {
     /// Reads the file and refuses what must not be in it.
     pub fn load(path: &Path, sets: &[String]) -> Result<Self> {
+        let network = Self::load_uncounted(path, sets)?;
+        let checked = network.check_counted();
+        checked.map_err(|error| error.at(&path.display().to_string()))?;
+        Ok(network)
+    }
+
+    /// Reads the file, which need not say how many rows the agents have.
+    pub fn load_uncounted(path: &Path, sets: &[String]) -> Result<Self> {
         let file = path.display();
         if let Err(error) = std::fs::metadata(path) {
             return Err(Error::input(format!("{file}: cannot be read: {error}")).hint(
@@ -120,14 +128,7 @@ impl NetworkFile {
 
     /// Refuses what needs somebody who sees all agents.
     fn check_needs_no_overseer(&self) -> Result<()> {
-        let Config { run, spec, network, .. } = &self.config;
-        let counted =
-            self.rows.is_synthetic() || network.agents.iter().all(|agent| agent.rows.is_some());
-        // Agents that hear everybody tell each other how many rows they have.
-        let floods = spec.algorithm.floods();
-        if self.rows.problem.scale == Scale::Pooled && !counted && !floods {
-            return Err(refused(Refused::RowsOfOthers));
-        }
+        let Config { run, spec, .. } = &self.config;
         if run.stop_tolerance > 0.0 {
             return Err(Error::input("`run.stop_tolerance` needs somebody who sees all agents")
                 .hint("remove it: every agent runs all rounds"));
@@ -139,13 +140,28 @@ impl NetworkFile {
             )
             .hint("give a public bound, or 0"));
         }
+        Ok(())
+    }
+
+    /// Refuses what needs everybody's number of rows, where the file does not have them.
+    pub fn check_counted(&self) -> Result<()> {
+        let Config { spec, network, .. } = &self.config;
+        if self.rows.is_synthetic() || network.agents.iter().all(|agent| agent.rows.is_some()) {
+            return Ok(());
+        }
+        // Agents that hear everybody tell each other how many rows they have.
+        let floods = spec.algorithm.floods();
+        if self.rows.problem.scale == Scale::Pooled && !floods {
+            return Err(refused(Refused::RowsOfOthers));
+        }
         let ruled = (spec.rho.is_auto() && spec.algorithm.reads_rho()) || spec.rounds.is_auto();
         let ruled = ruled && spec.algorithm.joint().is_none();
         let ruled = ruled.then_some("algorithm.rho` or `algorithm.rounds");
-        match spec.mechanism.left_to_rule().or(ruled).filter(|_| !counted) {
+        let eta = (spec.eta_by_rule && !floods).then_some("problem.eta");
+        match spec.mechanism.left_to_rule().or(ruled).or(eta) {
             None => Ok(()),
             Some(key) => Err(Error::input(format!(
-                "`{key}` is left to a rule, which needs the size of the smallest agent"
+                "`{key}` is left to a rule, which needs the agents' numbers of rows"
             ))
             .hint(
                 "give every agent's number of rows, which are public: agents = [{ name = \"a\", \

@@ -7,6 +7,8 @@ use common::dzoa;
 use std::path::Path;
 use tempfile::tempdir;
 
+const PRIVATE: &str = "privacy={mechanism=\"joint\", total_epsilon=4.0, delta=1e-5}";
+
 fn checked(dir: &Path, args: &[&str]) -> (Option<i32>, String, String) {
     let output = dzoa(dir, &[&["check"][..], args].concat());
     let text = |bytes| String::from_utf8(bytes).unwrap();
@@ -39,5 +41,11 @@ fn one_site_of_a_network_is_checked_with_its_own_file() {
     std::fs::write(dir.path().join("south.csv"), south.replace(",no\n", ",yes\n")).unwrap();
     let (status, text, _) = checked(dir.path(), &site);
     assert_eq!(status, Some(0), "{text}");
-    assert!(text.contains("warning: all 60 rows have the label"), "{text}");
+    assert!(text.contains("warning  south: all 60 rows have the label"), "{text}");
+    // What was not looked at is said, and so is what rests on the rows of others.
+    let (status, text, _) = checked(dir.path(), &[&site[..], &["--set", PRIVATE]].concat());
+    assert_eq!(status, Some(0), "{text}");
+    for part in ["not seen certificate: ", "not seen ledger: ", "as many rows as this site"] {
+        assert!(text.contains(part), "no {part}: {text}");
+    }
 }

@@ -224,8 +224,22 @@ fn real_agents_weigh_every_row_the_same_where_they_know_how_many_there_are() {
         let output = dzoa(dir.path(), &["launch", "--network", "three.toml", "--set", listed]);
         String::from_utf8_lossy(&output.stderr).into_owned()
     };
-    let silent = refused(&listed(&|_| String::new()));
-    assert!(silent.contains("number of rows of every agent") && silent.contains("hint: give"));
+    // An agent of its own cannot know how many rows the others have.
+    let silent = listed(&|_| String::new());
+    let alone = |sets: &[&str]| {
+        let agent = ["check", "--network", "three.toml", "--name", "a", "--data", "a.csv"];
+        let output = dzoa(dir.path(), &[&agent[..], &["--set", &silent], sets].concat());
+        assert_eq!(output.status.code(), Some(2));
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let said = alone(&[]);
+    assert!(said.contains("number of rows of every agent") && said.contains("hint: give"));
+    let ruled = "algorithm={ name = \"admm\", rho = \"auto\", rounds = \"auto\" }";
+    let mean = "problem.scale=mean";
+    for sets in [["--set", ruled, "--set", mean], ["--set", "problem.eta=auto", "--set", mean]] {
+        let said = alone(&sets);
+        assert!(said.contains("left to a rule") && said.contains("rows = 303"), "{said}");
+    }
     let wrong = refused(&listed(&|rows| format!(", rows = {}", rows + 1)));
     // Whoever is first says so.
     let named = |rows: i32| {
@@ -235,15 +249,18 @@ fn real_agents_weigh_every_row_the_same_where_they_know_how_many_there_are() {
     let known = listed(&|rows| format!(", rows = {rows}"));
     same_bits(dir.path(), "three.toml", &["--set", &known]);
 
-    // Rules that ask for the smallest agent have their answer in the same numbers.
-    for ruled in [
-        "algorithm={ name = \"admm\", rho = \"auto\", rounds = \"auto\" }",
-        "algorithm={ name = \"auto\", rho = \"auto\", rounds = \"auto\" }",
-    ] {
+    // Rules that ask for the smallest agent have their answer in the same numbers. A launch has all
+    // files, and counts what the network file does not say.
+    let auto = "algorithm={ name = \"auto\", rho = \"auto\", rounds = \"auto\" }";
+    for (ruled, known, eta) in
+        [(ruled, &known, "0.1"), (auto, &known, "0.1"), (ruled, &silent, "auto")]
+    {
+        let eta = format!("problem.eta={eta}");
         for out in ["simulated", "real"] {
             std::fs::remove_dir_all(dir.path().join(out)).unwrap();
         }
-        let real = same_bits(dir.path(), "three.toml", &["--set", &known, "--set", ruled]);
+        let sets = ["--set", known, "--set", ruled, "--set", &eta];
+        let real = same_bits(dir.path(), "three.toml", &sets);
         // What was chosen is in every file, and gives the same run where it is pasted.
         let path = dir.path().join("real/agents");
         for file in ["a/summary.json", "b/summary.json", "c/model.json"] {
@@ -254,19 +271,15 @@ fn real_agents_weigh_every_row_the_same_where_they_know_how_many_there_are() {
         let settings = real["settings"].as_array().unwrap().iter();
         let chosen: Vec<&str> = settings.map(|setting| setting.as_str().unwrap()).collect();
         assert!(chosen.iter().any(|setting| setting.starts_with("algorithm.rounds=")));
-        let mut pasted = vec!["run", "three.toml", "--json", "--out", "pasted", "--set", &known];
+        // Three agents and 124 rows, of which each weighs as with C = 1.
+        let penalty = format!("problem.eta={:?}", 3.0 / 124.0);
+        assert_eq!(chosen.contains(&penalty.as_str()), eta == "problem.eta=auto", "{chosen:?}");
+        let mut pasted = vec!["run", "three.toml", "--json", "--out", "pasted", "--set", known];
         pasted.extend(["--set", "algorithm={}"]);
         chosen.iter().for_each(|setting| pasted.extend(["--set", setting]));
         assert_eq!(json(dir.path(), &pasted)["coefficients"], real["coefficients"]);
         std::fs::remove_dir_all(dir.path().join("pasted")).unwrap();
     }
-    let silent = listed(&|_| String::new());
-    let ruled = "algorithm={ name = \"admm\", rho = \"auto\", rounds = \"auto\" }";
-    let args = ["launch", "--network", "three.toml", "--set", &silent, "--set", ruled];
-    let args = [&args[..], &["--set", "problem.scale=mean"]].concat();
-    let output = dzoa(dir.path(), &args);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(said.contains("left to a rule") && said.contains("rows = 303"), "{said}");
 }
 
 #[test]

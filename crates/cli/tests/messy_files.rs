@@ -326,6 +326,7 @@ fn four_messy_files_become_a_config_that_runs() {
     ] {
         assert!(draft.contains(expected), "{expected}\n{draft}");
     }
+    assert!(notes.contains("not learned from: \"id\" (names the rows)"), "{notes}");
     let count = north.iter().filter(|row| row[2] == "Yes").count();
     assert!(notes.contains(&format!("{count} Yes")), "{notes}");
     assert!(!draft.contains(&format!("{count} Yes")), "counts stay on the terminal:\n{draft}");
@@ -336,4 +337,126 @@ fn four_messy_files_become_a_config_that_runs() {
     let again = dzoa(dir.path(), &files);
     assert_eq!(again.status.code(), Some(2));
     assert_eq!(std::fs::read_to_string(dir.path().join("run.toml")).unwrap(), draft);
+}
+
+#[test]
+fn a_draft_names_files_from_where_it_is_and_carries_the_number_of_one_site_along() {
+    let dir = tempdir().unwrap();
+    let site = |seed, yes, no| rows(seed, 40, yes, no);
+    let numbered = site(0, "TRUE", "FALSE");
+    write(
+        dir.path(),
+        "north.csv",
+        "\"\",age,sex,ill",
+        numbered.iter().enumerate().map(|(i, row)| format!("\"{}\",{}", i + 1, row.join(","))),
+    );
+    let named = site(1, "yes", "no");
+    write(
+        dir.path(),
+        "south.tsv",
+        "patient_id\tage\tsex\till",
+        named.iter().enumerate().map(|(i, row)| format!("S{i:03}\t{}", row.join("\t"))),
+    );
+    // This site writes its sexes with large letters.
+    let large = site(2, "1", "0");
+    let line = |row: &[String; 3]| format!("{},{},{}", row[0], row[1].to_uppercase(), row[2]);
+    write(dir.path(), "west.csv", "age,sex,ill", large.iter().map(line));
+    let files = ["init", "drafts/study", "--from", "north.csv", "south.tsv", "west.csv"];
+    let output = dzoa(dir.path(), &files);
+    let notes = String::from_utf8(output.stdout).unwrap();
+    for expected in [
+        "left out: a first column without a name",
+        "not learned from: \"patient_id\" (names the rows of south)",
+        "column \"sex\" has \"F\" where others have \"f\"",
+        "recode = { \"sex\" = { \"F\" = \"f\" } }",
+    ] {
+        assert!(notes.contains(expected), "{expected}\n{notes}");
+    }
+    let draft = std::fs::read_to_string(dir.path().join("drafts/study/run.toml")).unwrap();
+    for expected in ["file = \"../../north.csv\"", "id = [\"patient_id\"]"] {
+        assert!(draft.contains(expected), "{expected}\n{draft}");
+    }
+    // The study can move as a whole.
+    std::fs::create_dir(dir.path().join("moved")).unwrap();
+    for name in ["drafts", "north.csv", "south.tsv", "west.csv"] {
+        std::fs::rename(dir.path().join(name), dir.path().join("moved").join(name)).unwrap();
+    }
+    let output = dzoa(dir.path(), &["run", "moved/drafts/study/run.toml", "--out", "out"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn a_drafted_regression_finds_its_line_and_one_without_columns_is_said_to_be() {
+    let dir = tempdir().unwrap();
+    for (name, first) in [("north", 0), ("south", 1)] {
+        // No column counts the rows: it would be taken for their number.
+        let line = |i: i32| format!("{},{},{}", i * 37 % 61, i * 7 % 13, 100 + i * 37 % 61 * 2);
+        write(dir.path(), &format!("{name}.csv"), "x,z,y", (first..101).step_by(2).map(line));
+    }
+    assert!(dzoa(dir.path(), &["init", "--from", "north.csv", "south.csv"]).status.success());
+    let run = |more: &[&str]| {
+        let output = dzoa(dir.path(), &[&["run", "run.toml"][..], more].concat());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let text = run(&["--out", "out"]);
+    let none = "Every coefficient is zero";
+    assert!(!text.contains(none), "{text}");
+    let summary = std::fs::read_to_string(dir.path().join("out/summary.json")).unwrap();
+    let summary: serde_json::Value = serde_json::from_str(&summary).unwrap();
+    // The penalty shrinks the line a little, and leaves nearly all of it.
+    assert!(summary["fit"]["r2"].as_f64().unwrap() > 0.9, "{}", summary["fit"]);
+    // Two agents and 101 rows.
+    let eta = format!("problem.eta={:?}", 2.0 / 101.0);
+    assert!(summary["settings"].as_array().unwrap().contains(&eta.into()));
+    assert!(run(&["--out", "huge", "--set", "problem.eta=100"]).contains(none));
+}
+
+#[test]
+fn a_private_run_of_a_draft_is_told_what_nobody_has_confirmed() {
+    let dir = study(TWO, "");
+    std::fs::remove_file(dir.path().join("run.toml")).unwrap();
+    assert!(dzoa(dir.path(), &["init", "--from", "north.csv", "south.csv"]).status.success());
+    let path = dir.path().join("run.toml");
+    let draft = std::fs::read_to_string(&path).unwrap();
+    let open: Vec<usize> =
+        (1..).zip(draft.lines()).filter(|(_, l)| l.contains("# CONFIRM")).map(|(n, _)| n).collect();
+    assert!(open.len() > 1, "{draft}");
+    let warning = format!("{} lines say CONFIRM, the first is run.toml:{}", open.len(), open[0]);
+    let private = ["--set", "privacy={mechanism=\"joint\", total_epsilon=2.0, delta=1e-5}"];
+    let said = |command: &[&str]| {
+        let output = dzoa(dir.path(), command);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8([output.stdout, output.stderr].concat()).unwrap()
+    };
+    let check = ["check", "run.toml"];
+    assert!(said(&[&check[..], &private].concat()).contains(&format!("warning  draft: {warning}")));
+    let run = ["run", "run.toml", "--out"];
+    assert!(said(&[&run[..], &["a"], &private].concat()).contains(&warning));
+    // Nothing is promised, or everything is confirmed.
+    assert!(!said(&check).contains("CONFIRM"));
+    std::fs::write(&path, draft.replace("# CONFIRM", "# confirmed")).unwrap();
+    assert!(!said(&[&run[..], &["b"], &private].concat()).contains("CONFIRM"));
+}
+
+#[test]
+fn one_config_whose_numbers_are_left_to_rules_runs_with_and_without_privacy() {
+    let dir = study(TWO, "");
+    let rules = ["--set", "algorithm={name=\"admm\", rho=\"auto\", rounds=\"auto\"}"];
+    let output = "privacy={mechanism=\"output\", total_epsilon=8.0, delta=1e-5}";
+    let run = |more: &[&str]| {
+        let args = [&["run", "run.toml", "--json"][..], &rules, &["--set", output], more].concat();
+        common::json(dir.path(), &args)
+    };
+    let private = run(&["--out", "private"]);
+    assert_eq!(private["privacy"][0]["claim"], "exact");
+    for (scale, eta) in [("mean", "0.05"), ("pooled", "auto"), ("sum", "auto")] {
+        let sets = [format!("problem.scale={scale}"), format!("problem.eta={eta}")];
+        let sets = ["--not-private", "--out", scale, "--set", &sets[0], "--set", &sets[1]];
+        let plain = run(&sets);
+        assert_eq!(plain["privacy"][0]["claim"], "none");
+        // The optimum is certified by another solver.
+        let [found, best] = ["objective", "optimum"].map(|key| plain[key].as_f64().unwrap());
+        assert!(found - best < 1e-5 * best, "{scale}: {found} where {best} is best");
+    }
 }

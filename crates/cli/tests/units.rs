@@ -212,10 +212,10 @@ fn counts_of_cut_rows_stay_on_the_terminal() {
     let output =
         dzoa(dir.path(), &["run", "run.toml", "--out", "o", "--set", "schema.row_norm=0.3"]);
     let stderr = String::from_utf8(output.stderr).unwrap();
-    assert!(stderr.contains("60 rows cut to row_norm"), "{stderr}");
+    assert!(stderr.contains("60 rows longer than row_norm"), "{stderr}");
     for name in ["summary.json", "model.json", "report.html", "trace.csv", "local.json"] {
         let text = std::fs::read_to_string(dir.path().join("o").join(name)).unwrap();
-        assert!(!text.contains("cut to row_norm"), "{name}");
+        assert!(!text.contains("longer than row_norm"), "{name}");
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::fit::{measured_on, summary_facts};
 use crate::pages::facts;
 use crate::summary::{NOT_TO_BE_SHARED, Summary};
-use dzoa::privacy::Statement;
+use dzoa::privacy::{Claim, Statement};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -36,10 +36,23 @@ pub fn describe(summary: &Summary, out: &Path) -> String {
     own_units(summary, &mut text);
     if !summary.redundant && summary.final_error.is_some_and(|error| error > summary.agents as f64)
     {
+        text.push_str(match summary.hears_everybody() {
+            true => {
+                "\n  The model ended farther from the optimum than zero is: the noise is too much \
+                 for so few rows.\n  A larger total_epsilon, more rows, fewer columns or a larger \
+                 problem.eta help.\n"
+            }
+            false => {
+                "\n  The agents ended farther from the optimum than zero is: the steps are too \
+                 long (raise\n  algorithm.lipschitz, or lower algorithm.step), or the noise is \
+                 too much for so few rows.\n"
+            }
+        });
+    }
+    if is_constant(summary) {
         text.push_str(
-            "\n  The agents ended farther from the optimum than zero is: the steps are too long \
-             (raise\n  algorithm.lipschitz, or lower algorithm.step), or the noise is too much \
-             for so few rows.\n",
+            "\n  Every coefficient is zero: the model predicts the same for all rows. A smaller \
+             problem.eta\n  lets columns in.\n",
         );
     }
     if let Some(divergence) = &summary.divergence {
@@ -63,13 +76,26 @@ pub fn describe(summary: &Summary, out: &Path) -> String {
             summary.moved_inside
         );
     }
+    let unprotected = match summary.claim() {
+        Claim::Exact => "",
+        Claim::Nominal => " (no guarantee covers them)",
+        Claim::None => " (nothing protects them)",
+    };
     let _ = writeln!(
         text,
         "\n  files in {}:\n  {NOT_TO_BE_SHARED}: report.html, summary.json, trace.csv\n  for \
-         others: report.shared.html, model.json",
+         others{unprotected}: report.shared.html, model.json",
         out.display()
     );
     text
+}
+
+/// Whether a model of more than a constant is none.
+fn is_constant(summary: &Summary) -> bool {
+    let columns = summary.own_units.as_ref().map(|own| own.coefficients.as_slice());
+    columns.is_some_and(|columns| {
+        !columns.is_empty() && columns.iter().all(|column| column.value == 0.0)
+    })
 }
 
 /// What an agent says in the end.

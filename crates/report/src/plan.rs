@@ -34,6 +34,9 @@ fn facts(plan: &Outline) -> Vec<(&'static str, String)> {
         ("mechanism", format!("{} ({})", plan.mechanism, plan.claim.of_mechanism())),
         ("problem", format!("{} loss, {} columns, {agents} {shown}", plan.loss, plan.features)),
     ];
+    if let Some(eta) = plan.eta {
+        facts.push(("eta", format!("{} (by rule)", short(eta))));
+    }
     let rho = plan.rho.map(|rho| format!(", rho {}", short(rho))).unwrap_or_default();
     let start = if plan.warm_start { "warm" } else { "cold" };
     let own = if plan.self_loop { ", self-loop" } else { "" };

@@ -209,6 +209,12 @@ impl Summary {
         Statement::together(self.privacy.iter().map(|entry| &entry.statement))
     }
 
+    /// Whether what an agent says is passed on to all.
+    pub fn hears_everybody(&self) -> bool {
+        let floods = dzoa::baselines::entry(&self.algorithm).is_some_and(|entry| entry.flooding);
+        floods || dzoa::plan::JointEntry::named(&self.algorithm).is_some()
+    }
+
     /// The claim of the whole run: the weakest of the agents'.
     pub fn claim(&self) -> Claim {
         self.statement().claim

@@ -16,9 +16,11 @@ pub struct OwnUnits {
     pub row_norm: Option<f64>,
     /// Whether every row is divided by its own length: coefficients then hold for short rows only.
     pub rows_to_unit_ball: bool,
-    /// Python, but for `x`, the row; `between(v, low, high)`, v clipped to its range, and the
-    /// middle of that where v is missing; and `missing(v)`, 1 where v is missing and 0 elsewhere.
+    /// Python, but for what `reading` explains.
     pub formula: String,
+    /// What the words of the formula mean.
+    #[serde(default)]
+    pub reading: String,
 }
 
 /// One coefficient in the units of the file.
@@ -32,6 +34,13 @@ pub struct OwnCoefficient {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub odds_ratio: Option<f64>,
 }
+
+/// What the words of a formula mean.
+const READING: &str = "\
+    Python, line by line. x is the row, as texts or numbers by column. between(v, low, high) is v, \
+    low where v is below it and high where v is above; where v is missing, (low + high) / 2. \
+    missing(v) is 1 where v is missing and 0 elsewhere. sqrt and exp are those of the module math. \
+    A text that is not among the schema's levels has no prediction.";
 
 /// More columns than this make no formula that anybody reads.
 const MOST_TERMS: usize = 2000;
@@ -66,6 +75,7 @@ impl OwnUnits {
             row_norm,
             rows_to_unit_ball: schema.rows_in_unit_ball(),
             formula: parts.formula(schema, loss, intercept),
+            reading: READING.into(),
         })
     }
 

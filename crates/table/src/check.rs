@@ -5,6 +5,7 @@ use crate::instances::InstanceSpec;
 use crate::load::Loaded;
 use crate::reading::{Reading, SiteFile};
 use crate::source::DataSource;
+use std::path::Path;
 
 /// What was found about the rows of one site. Local: counts depend on the rows.
 #[derive(Debug)]
@@ -30,6 +31,16 @@ impl Findings {
         self.text += &format!("ok       {about}: {what}\n");
     }
 
+    /// Something to know that stops nothing.
+    pub fn warn(&mut self, about: &str, what: &str) {
+        self.text += &format!("warning  {about}: {what}\n");
+    }
+
+    /// Something that was not looked at.
+    pub fn skipped(&mut self, about: &str, how: &str) {
+        self.text += &format!("not seen {about}: {how}\n");
+    }
+
     /// The value, if there is one; what is wrong otherwise.
     pub fn take<T>(&mut self, about: &str, result: Result<T>) -> Option<T> {
         result.map_err(|error| self.bad(about, error)).ok()
@@ -46,7 +57,12 @@ impl Findings {
     pub fn sites(&mut self, sites: Vec<SiteCheck>) -> bool {
         let before = self.problems.len();
         for SiteCheck { name, lines, problem } in sites {
-            lines.iter().for_each(|line| self.ok(&name, line));
+            for line in &lines {
+                match line.strip_prefix("warning: ") {
+                    Some(word) => self.warn(&name, word),
+                    None => self.ok(&name, line),
+                }
+            }
             problem.into_iter().for_each(|error| self.bad(&name, error));
         }
         self.problems.len() == before
@@ -73,7 +89,35 @@ impl Findings {
     }
 }
 
+/// What a draft left for a person to confirm and nobody has, in words; a file that cannot be read
+/// says nothing.
+pub fn unconfirmed(config: &Path) -> Option<String> {
+    let text = std::fs::read_to_string(config).ok()?;
+    let open: Vec<usize> = (1..)
+        .zip(text.lines())
+        .filter(|(_, line)| line.contains("# CONFIRM"))
+        .map(|(at, _)| at)
+        .collect();
+    let first = open.first()?;
+    let lines = if open.len() == 1 { "line says" } else { "lines say" };
+    Some(format!(
+        "{} {lines} CONFIRM, the first is {}:{first}. A bound or level that was taken from the \
+         data tells of it, and no guarantee covers that: put public knowledge in its place, and \
+         take the word out",
+        open.len(),
+        config.display()
+    ))
+}
+
 impl InstanceSpec<'_> {
+    /// How many rows of these files are used, which is public.
+    pub fn count_rows(&self, sites: &[SiteFile]) -> Result<Vec<usize>> {
+        let silent = InstanceSpec { note: |_| {}, ..self.clone() };
+        let count =
+            |site: &SiteFile| Ok(silent.load(&site.file, &site.reading, None)?.samples.count());
+        sites.iter().map(count).collect()
+    }
+
     /// Every file that the data name, or these instead. Nothing ends at the first that is wrong.
     pub fn check_sites(&self, given: &[SiteFile]) -> Vec<SiteCheck> {
         if !given.is_empty() {

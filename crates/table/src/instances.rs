@@ -52,6 +52,22 @@ enum Source {
     Synthetic(Synthetic, Problem),
 }
 
+impl Source {
+    /// With the eta that was given, or that of the rule.
+    fn with_eta(mut self, spec: &ProblemSpec) -> Self {
+        match &mut self {
+            Source::Fixed(problem) => {
+                let samples = problem.agents.iter().map(|samples| samples.count()).sum();
+                problem.eta = spec.eta(problem.agents.len(), samples);
+            }
+            Source::Synthetic(data, problem) => {
+                problem.eta = spec.eta(data.agents, data.agents * data.samples);
+            }
+        }
+        self
+    }
+}
+
 /// The name of the constant column.
 pub const INTERCEPT: &str = "(intercept)";
 
@@ -83,6 +99,7 @@ impl Instances {
                 (names, Source::Fixed(Problem { agents, ..problem }))
             }
         };
+        let source = source.with_eta(spec.problem);
         let graph = spec.shape.graph(names, streams)?;
         Ok(Self { graph, columns, target_unit: spec.target_unit(), source })
     }
@@ -164,7 +181,8 @@ impl InstanceSpec<'_> {
         let problem = Problem {
             loss: spec.loss.clone(),
             regularizer,
-            eta: spec.eta,
+            // A rule needs the rows.
+            eta: spec.eta.or(0.0),
             scale: spec.scale,
             intercept: spec.intercept,
             agents: Vec::new(),

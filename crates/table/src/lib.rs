@@ -44,7 +44,7 @@ mod shape;
 mod source;
 mod starter;
 
-pub use check::{Findings, SiteCheck};
+pub use check::{Findings, SiteCheck, unconfirmed};
 pub use error::{Error, Result, shown};
 pub use exit::{Exit, explain_exits};
 pub use infer::{StudyDraft, draft_study, infer_schema};

@@ -1,7 +1,9 @@
 //! `[problem]`: what is minimised.
 
 use crate::error::{Error, Result, shown};
-use crate::reader::{FromNode, Named, Section, TomlNode, only_with, suggestion};
+use crate::reader::{FromNode, Named, Section, TomlNode, Value, only_with, suggestion};
+use dzoa::plan::Auto;
+use dzoa::plan::rules::plain_eta;
 use dzoa::prelude::*;
 use dzoa::problem::loss::Losses;
 use dzoa::problem::regularizer::REGULARIZERS;
@@ -18,8 +20,8 @@ pub struct ProblemSpec {
     pub regularizer: Regularizer,
     /// Groups of columns by index or name, for `group-l1`.
     pub groups: Vec<Vec<ColumnRef>>,
-    /// eta.
-    pub eta: f64,
+    /// eta; a rule chooses it from the numbers of rows.
+    pub eta: Auto<f64>,
     /// How rows are weighted.
     pub scale: Scale,
     /// A constant column.
@@ -51,10 +53,13 @@ impl ProblemSpec {
         let loss = read_loss(section, losses)?;
         let all = Registry::new(REGULARIZERS);
         let (regularizer, groups) = read_regularizer(section, &all, Regularizer::L1)?;
-        let eta = match section.non_negative("eta")? {
-            Some(eta) => eta,
-            None if regularizer.is_zero() => 0.0,
-            None => section.required("eta")?,
+        let eta = match section.node("eta") {
+            Some(TomlNode { value: Value::String(word), .. }) if word == "auto" => Auto::Auto,
+            _ => Auto::Given(match section.non_negative("eta")? {
+                Some(eta) => eta,
+                None if regularizer.is_zero() => 0.0,
+                None => section.required("eta")?,
+            }),
         };
         let scale = match section.choice("scale", &["mean", "sum", "pooled"])? {
             Some("sum") => Scale::Sum,
@@ -64,6 +69,11 @@ impl ProblemSpec {
         let intercept = section.or("intercept", from_file)?;
         section.finish()?;
         Ok(Self { loss, regularizer, groups, eta, scale, intercept })
+    }
+
+    /// eta over agents who have these many rows together.
+    pub(crate) fn eta(&self, agents: usize, samples: usize) -> f64 {
+        self.eta.or_else(|| plain_eta(self.scale, agents, samples))
     }
 
     /// The regulariser with its groups resolved against the column names.
@@ -115,12 +125,13 @@ pub fn reference_wish(section: &Section<'_>) -> Result<ReferenceWish> {
 
 /// The problem as agent k of a real network can know it: what weighs by everybody's rows goes by
 /// the numbers that the network file gives, since only its own rows are here. Generated rows are
-/// all here.
+/// all here. So does an eta that is left to its rule.
 pub fn weighed_by_rows(
     mut problem: Problem,
     k: usize,
     listed: &[Option<usize>],
     only_own: bool,
+    eta: Auto<f64>,
 ) -> Result<Problem> {
     let own = problem.agents[k].count();
     if let Some(said) = listed[k].filter(|&said| said != own) {
@@ -143,6 +154,9 @@ pub fn weighed_by_rows(
         true => listed.iter().copied().sum(),
         false => Some(problem.agents.iter().map(|samples| samples.count()).sum()),
     };
+    if let (Auto::Auto, Some(total)) = (eta, total) {
+        problem.eta = plain_eta(problem.scale, listed.len(), total);
+    }
     if let (Scale::Pooled, Some(total)) = (problem.scale, total) {
         problem.scale = Scale::PooledOver(total);
     }

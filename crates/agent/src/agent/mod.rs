@@ -246,7 +246,8 @@ pub fn planned(
 ) -> Result<(Problem, Plan)> {
     let config = &network.config;
     let rows: Vec<_> = config.network.agents.iter().map(|agent| agent.rows).collect();
-    let problem = weighed_by_rows(instances.problem(fresh), k, &rows, instances.is_fixed())?;
+    let (problem, eta) = (instances.problem(fresh), network.rows.problem.eta);
+    let problem = weighed_by_rows(problem, k, &rows, instances.is_fixed(), eta)?;
     let (data, graph) = (Data::Rows(problem.clone()), &instances.graph);
     let plan = match config.spec.algorithm.floods() {
         false => Plan::of_one(&config.spec, &data, graph, k),

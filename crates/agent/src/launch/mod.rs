@@ -77,7 +77,7 @@ struct Here {
 impl Here {
     fn new(args: &LaunchArgs) -> Result<Self> {
         let mut sets = args.sets.clone();
-        let mut network = NetworkFile::load(&args.network, &sets)?;
+        let mut network = NetworkFile::load_uncounted(&args.network, &sets)?;
         if let Some(place) = network.remote() {
             return Err(Error::input(format!(
                 "{}: {} is at {}, which is not this machine",
@@ -93,7 +93,7 @@ impl Here {
         let assignments = free_ports(&network)?;
         if !assignments.is_empty() {
             sets.extend(assignments);
-            network = NetworkFile::load(&args.network, &sets)?;
+            network = NetworkFile::load_uncounted(&args.network, &sets)?;
         }
         let files = data_files(args, &network)?;
         // Read here, too: what is wrong with a file is said before anything starts, and the report
@@ -103,7 +103,12 @@ impl Here {
                 let given = SiteFile::given(&files[&place.name])?;
                 Ok(network.rows.data.site(&place.name, given))
             };
-            let sites = network.places.iter().map(site).collect::<Result<_>>()?;
+            let sites = network.places.iter().map(site).collect::<Result<Vec<_>>>()?;
+            if network.check_counted().is_err() {
+                let counts = network.config.instances(&network.rows).count_rows(&sites)?;
+                sets.push(agents_with_rows(&network, &counts));
+                network = NetworkFile::load(&args.network, &sets)?;
+            }
             network.rows.data = DataSource::Files(sites);
             network.config.root = PathBuf::new();
         }
@@ -239,6 +244,14 @@ fn free_ports(network: &NetworkFile) -> Result<Vec<String>> {
         assignments.push(format!("network.{key}=[{}]", listed.join(", ")));
     }
     Ok(assignments)
+}
+
+/// The agents of the network with their numbers of rows, for rules that ask for these.
+fn agents_with_rows(network: &NetworkFile, counts: &[usize]) -> String {
+    let listed = network.places.iter().zip(counts).map(|(place, rows)| {
+        format!("{{ name = \"{}\", address = \"{}\", rows = {rows} }}", place.name, place.address)
+    });
+    format!("network.agents=[{}]", listed.collect::<Vec<_>>().join(", "))
 }
 
 fn own_summaries(network: &NetworkFile, out: &Path) -> Result<Vec<Summary>> {

@@ -231,10 +231,10 @@ pub struct CheckArgs {
     /// The network file of `dzoa agent` and `dzoa launch` instead
     #[arg(long, value_name = "FILE")]
     pub network: Option<PathBuf>,
-    /// Which of its agents this is [default: all whose files it names]
+    /// Which of its agents this is, with --data [default: all whose files it names]
     #[arg(long, requires = "network")]
     pub name: Option<String>,
-    /// The rows of that agent
+    /// The rows of that agent, or a .toml with `file` and how that is written
     #[arg(long, value_name = "FILE", requires = "name")]
     pub data: Option<PathBuf>,
     /// Where ca.pem, NAME.pem and NAME.key are
@@ -277,7 +277,7 @@ pub struct AgentArgs {
     /// Print this agent's plan (every chosen number, noise, charges, messages) and do nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Its rows; not with data.synthetic
+    /// Its rows, or a .toml with `file` and how that is written; not with data.synthetic
     #[arg(long, value_name = "FILE")]
     pub data: Option<PathBuf>,
     /// Where its journal and results live; a second start goes on from there
@@ -346,7 +346,7 @@ pub struct LaunchArgs {
     /// The network file; a port 0 in all its addresses is replaced by a free one
     #[arg(long, value_name = "FILE")]
     pub network: PathBuf,
-    /// The rows of one agent
+    /// The rows of one agent, or a .toml with `file` and how that is written
     #[arg(long = "data", value_name = "NAME=FILE")]
     pub data: Vec<String>,
     /// Change one value of the network file

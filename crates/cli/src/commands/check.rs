@@ -22,6 +22,9 @@ fn of_config(args: &CheckArgs, found: &mut Findings) -> Result<String> {
     config.note = |_| {};
     let shown = args.config.as_ref().map_or(String::new(), |path| format!(" {}", path.display()));
     found.ok("config", "every key is known and has a value that it takes");
+    if let Some(words) = config.unconfirmed(args.config.as_deref()) {
+        found.warn("draft", &words);
+    }
     let out = output_directory(args.out.as_deref(), &config.name);
     found.told("output", out.map(|out| format!("{} can be written", out.display())));
     if let DataSpec::Rows(rows) = &data

@@ -97,6 +97,9 @@ fn as_private_as_asked(args: &RunArgs) -> Result<(Config, DataSpec)> {
     if args.not_private {
         config.name += "-not-private";
     }
+    if let Some(words) = config.unconfirmed(args.common.config.as_deref()) {
+        (config.note)(&format!("warning: {words}"));
+    }
     if args.private && config.spec.mechanism.claimed().budget().is_none() {
         let mechanism = shown(config.spec.mechanism.name());
         return Err(Error::input(format!(

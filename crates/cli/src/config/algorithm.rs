@@ -77,10 +77,10 @@ fn read_spec(
     kind: DataKind,
 ) -> Result<RunSpec> {
     let algorithm = &asked.algorithm;
-    // For programs everything may be left to rules; for rows only under a budget.
+    // For programs everything may be left to rules; for rows all but what the paper chose.
     let boxes = kind != DataKind::Rows;
     let joint = algorithm.joint().is_some();
-    let ruled = boxes || joint || asked.mechanism.claimed().budget().is_some();
+    let ruled = boxes || joint || !matches!(asked.mechanism.claimed(), Claimed::Nominal { .. });
     let missing = |key| section.required::<f64>(key).expect_err("the key is missing");
     let rho = match is_auto(section, "rho", ruled)? {
         true => Auto::Auto,
@@ -256,8 +256,8 @@ fn is_auto(section: &Section<'_>, key: &'static str, guaranteed: bool) -> Result
             Ok(true)
         }
         Some(TomlNode { value: Value::String(word), .. }) if word == "auto" => Err(section
-            .error(key, "is \"auto\", which needs a mechanism with a total_epsilon")
-            .hint("give a number")),
+            .error(key, "is \"auto\", and the paper's mechanism has no rule for it")
+            .hint("give a number, or another privacy.mechanism")),
         _ => Ok(false),
     }
 }

@@ -20,6 +20,7 @@ use dzoa::reference::ReferenceWish;
 use dzoa::streams::Streams;
 use dzoa_table::{
     Error, FromNode, InstanceSpec, Result, Section, TomlNode, only_with, reference_wish,
+    unconfirmed,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -85,9 +86,15 @@ impl Config {
         Self::of_rows(&node, &base)
     }
 
+    /// What a draft left for a person to confirm and nobody has, where something is guaranteed.
+    pub fn unconfirmed(&self, file: Option<&Path>) -> Option<String> {
+        self.spec.mechanism.claimed().budget().and(file).and_then(unconfirmed)
+    }
+
     fn of_rows(node: &TomlNode, base: &Path) -> Result<(Self, RowsSpec)> {
-        let (config, rows) = Self::read(node, base, RowsSpec::read)?;
+        let (mut config, rows) = Self::read(node, base, RowsSpec::read)?;
         rows.check_schema()?;
+        config.spec.eta_by_rule = rows.problem.eta.is_auto();
         Ok((config, rows))
     }
 

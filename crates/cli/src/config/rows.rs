@@ -45,7 +45,7 @@ impl RowsSpec {
         let Self { problem, schema, .. } = self;
         let curved = problem.regularizer.strong_convexity() > 0.0;
         let redundant = schema.as_ref().is_some_and(|s| s.is_redundant(problem.intercept));
-        redundant && !(curved && problem.eta > 0.0) && !self.is_synthetic()
+        redundant && !(curved && problem.eta.given() != Some(0.0)) && !self.is_synthetic()
     }
 
     /// Whether all rows are drawn from the seed, so that everybody knows them.

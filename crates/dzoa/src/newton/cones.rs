@@ -127,8 +127,7 @@ impl ConeScaling {
         let w = &self.w;
         let along = dot(&w[1..], &v[1..]);
         let factor = sign * v[0] + along / (1.0 + w[0]);
-        let mut out: Vec<f64> =
-            w.iter().zip(v).map(|(w, v)| scale * (v + factor * w)).collect();
+        let mut out: Vec<f64> = w.iter().zip(v).map(|(w, v)| scale * (v + factor * w)).collect();
         out[0] = scale * (w[0] * v[0] + sign * along);
         out
     }

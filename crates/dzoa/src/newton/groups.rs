@@ -32,12 +32,7 @@ pub(super) struct GroupModel<'a> {
 
 impl<'a> GroupModel<'a> {
     /// Around b.
-    pub(super) fn new(
-        gradient: &[f64],
-        hessian: &'a [f64],
-        b: &[f64],
-        groups: Groups<'a>,
-    ) -> Self {
+    pub(super) fn new(gradient: &[f64], hessian: &'a [f64], b: &[f64], groups: Groups<'a>) -> Self {
         let mut grouped = vec![false; b.len()];
         groups.columns.iter().flatten().for_each(|&p| grouped[p] = true);
         let free = (0..b.len()).filter(|&p| !grouped[p]).collect();
@@ -148,7 +143,8 @@ impl<'a> GroupModel<'a> {
                 slope[p] += weight * self.v[p] / length;
                 bend[p * dim + p] += weight / length;
                 for &q in columns {
-                    bend[p * dim + q] -= weight * (self.v[p] / length) * (self.v[q] / length) / length;
+                    bend[p * dim + q] -=
+                        weight * (self.v[p] / length) * (self.v[q] / length) / length;
                 }
             }
             support.extend(columns);
@@ -179,7 +175,8 @@ impl<'a> GroupModel<'a> {
             (self.groups.weights[g], length, along, square)
         });
         let parts: Vec<(f64, f64, f64, f64)> = parts.collect();
-        let descent = line + parts.iter().map(|(w, length, along, _)| w * along / length).sum::<f64>();
+        let descent =
+            line + parts.iter().map(|(w, length, along, _)| w * along / length).sum::<f64>();
         let mut share = 1.0;
         while share > SHORTEST {
             let rise = |&(w, length, along, square): &(f64, f64, f64, f64)| {

@@ -210,9 +210,8 @@ impl Direction<'_> {
         let rests: PerKink = (0..count).map(rest).collect();
         let pulls: PerKink = (0..count).map(|i| at.a[i] + d[i] * rests[i]).collect();
         let (pull, bent) = (program.transposed(&pulls), program.bent(&at.b));
-        let mut right: Vec<f64> = (0..program.linear.len())
-            .map(|p| -(program.linear[p] + bent[p] + pull[p]))
-            .collect();
+        let mut right: Vec<f64> =
+            (0..program.linear.len()).map(|p| -(program.linear[p] + bent[p] + pull[p])).collect();
         let aims = self.cone_aims(given.as_ref(), &mut right);
         let b = self.factor.solve(&right);
         let moved = program.times(&b);

@@ -37,7 +37,11 @@ pub(super) fn model_minimiser(
     let slope: Vec<f64> = {
         let moved: Vec<f64> = v.iter().zip(b).map(|(v, b)| v - b).collect();
         let product = |line: &[f64]| line.iter().zip(&moved).map(|(h, by)| h * by).sum::<f64>();
-        gradient.iter().zip(hessian.chunks_exact(b.len()).map(product)).map(|(g, h)| g + h).collect()
+        gradient
+            .iter()
+            .zip(hessian.chunks_exact(b.len()).map(product))
+            .map(|(g, h)| g + h)
+            .collect()
     };
     Some(descended(&slope, hessian, &v, penalty)?.unwrap_or(v))
 }

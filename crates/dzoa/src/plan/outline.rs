@@ -23,6 +23,9 @@ pub struct Outline {
     pub features: usize,
     /// rho; `None` where the algorithm has none.
     pub rho: Option<f64>,
+    /// eta, where a rule chose it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub eta: Option<f64>,
     /// M.
     pub rounds: u64,
     /// Whether an agent counts in its own neighbourhood.
@@ -69,6 +72,7 @@ impl Outline {
         let name = format!("algorithm.name=\"{}\"", self.algorithm);
         let chosen = [
             Some(name),
+            number("problem.eta", self.eta),
             number("algorithm.rho", self.rho),
             Some(format!("algorithm.rounds={}", self.rounds)),
             whole("algorithm.inner_steps", self.inner_steps),
@@ -129,6 +133,7 @@ impl Plan {
             loss: self.data().loss(),
             features: self.data().dim(),
             rho: spec.algorithm.reads_rho().then_some(admm.rho),
+            eta: self.public().filter(|_| spec.eta_by_rule).map(|public| public.eta),
             rounds: admm.rounds,
             self_loop: admm.self_loop,
             warm_start: admm.warm_start,

@@ -9,7 +9,7 @@ use super::data::Data;
 use super::given::Reported;
 use super::joint::{JointPlan, JointStudy};
 use super::mechanism::{AgentPlace, Assumed, Charges, Choice};
-use super::rules::{GOSSIP_FRACTION, plain_tolerance};
+use super::rules::{GOSSIP_FRACTION, plain_eta, plain_tolerance};
 use super::spec::{Algorithm, RunSpec};
 use super::spending::Spending;
 use super::{Decider, Refused};
@@ -131,6 +131,9 @@ impl Plan {
         }
         let joint = spec.algorithm.joint().is_some();
         let mut data = data.clone();
+        if let (true, Data::Rows(problem)) = (spec.eta_by_rule, &mut data) {
+            problem.eta = plain_eta(problem.scale, samples.len(), samples.iter().sum());
+        }
         if let Data::Rows(problem) = &mut data
             && matches!(problem.scale, Scale::Pooled | Scale::PooledOver(_))
         {

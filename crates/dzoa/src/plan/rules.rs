@@ -4,7 +4,7 @@
 //! `cargo run --release -p dzoa-lab --example tune_exact`, on seeds that no document reports.
 
 use crate::primal::ZerothOrder;
-use crate::problem::Problem;
+use crate::problem::{Problem, Scale};
 use dzoa_privacy::calibrate::Schedule;
 
 /// How far the agents' averages may still differ after the final gossip, as a fraction of before.
@@ -76,10 +76,16 @@ pub const MEASURING_CALLS: u64 = 2 * CURVATURE_DIRECTIONS as u64 + 1;
 pub const PLAIN_ROUNDS: u64 = 500;
 
 /// rho on rows without a budget: a soft pull comes nearest to the optimum, and one agent has nobody
-/// to agree with. With kinks the exact solver needs a firmer one.
+/// to agree with. With kinks the exact solver needs a firmer one. It pulls against the weight of an
+/// agent's rows, which is 1 on average but under `sum`.
 pub fn plain_rho(problem: &Problem) -> f64 {
     let alone = problem.agents.len() == 1 && problem.loss.smoothness().is_some();
-    if alone { 1e-4 } else { 1e-3 }
+    let rho = if alone { 1e-4 } else { 1e-3 };
+    let rows: usize = problem.agents.iter().map(|samples| samples.count()).sum();
+    match problem.scale {
+        Scale::Sum => rho * rows as f64 / problem.agents.len().max(1) as f64,
+        Scale::Mean | Scale::Pooled | Scale::PooledOver(_) => rho,
+    }
 }
 
 /// How near the exact solver must come without a budget. Where the loss has kinks, the gap is
@@ -113,6 +119,15 @@ pub fn record_rows_every(records: u64, agents: u64, passes: Option<u64>) -> u64 
 /// be dear.
 pub fn record_values_every(rounds: u64) -> u64 {
     (rounds / 50).max(1)
+}
+
+/// eta: one row weighs against the regulariser as in scikit-learn with C = 1, however rows are
+/// weighed. The numbers of agents and rows are public.
+pub fn plain_eta(scale: Scale, agents: usize, samples: usize) -> f64 {
+    match scale {
+        Scale::Sum => 1.0,
+        Scale::Mean | Scale::Pooled | Scale::PooledOver(_) => agents as f64 / samples.max(1) as f64,
+    }
 }
 
 /// What a rule chooses for a whole run.

@@ -149,6 +149,8 @@ pub struct RunSpec {
     pub tolerance: Auto<Option<f64>>,
     /// Count an agent in its own neighbourhood, as the paper does.
     pub self_loop: bool,
+    /// eta follows from the numbers of rows, by [`super::rules::plain_eta`].
+    pub eta_by_rule: bool,
 }
 
 impl RunSpec {
@@ -171,6 +173,7 @@ impl RunSpec {
             reported: Auto::Auto,
             tolerance: Auto::Auto,
             self_loop: true,
+            eta_by_rule: false,
         }
     }
 

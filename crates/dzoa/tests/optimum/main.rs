@@ -178,7 +178,8 @@ fn columns_that_depend_on_each_other_do_no_harm() {
 #[test]
 fn what_the_penalty_sets_to_zero_is_zero_to_the_last_bit() {
     let shape = Shape { samples: [900, 300, 600], intercept: true, ..SMALL };
-    for regularizer in [Regularizer::L1, Regularizer::GroupL1 { groups: vec![vec![0], vec![1, 3]] }] {
+    for regularizer in [Regularizer::L1, Regularizer::GroupL1 { groups: vec![vec![0], vec![1, 3]] }]
+    {
         for loss in common::losses(0.8) {
             let name = format!("{} {regularizer:?}", loss.name());
             let problem = problem(loss, regularizer.clone(), 1e4, shape);

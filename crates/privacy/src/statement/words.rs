@@ -105,8 +105,8 @@ impl Statement {
         match (self.earlier_runs, self.epsilon_lifetime, self.lifetime_budget) {
             (None, ..) => String::new(),
             (Some(EarlierRuns::NotCounted), ..) => {
-                " No ledger was kept: what earlier runs released about the same rows is not \
-                 counted."
+                " No lasting ledger was kept: what earlier runs released about the same rows is \
+                 not counted."
                     .into()
             }
             (Some(EarlierRuns::Counted), None, _) => {

@@ -36,12 +36,13 @@ pub fn figure(summary: &Summary) -> Markup {
         degrees
     };
     let words = format!(
-        "{n} agents and {} links; an agent has {} neighbours, and talks to nobody else.",
+        "{n} agents and {} links; an agent has {} neighbours, and talks to nobody else{}.",
         edges.len(),
         match (degrees.iter().min().unwrap_or(&0), degrees.iter().max().unwrap_or(&0)) {
             (fewest, most) if fewest == most => most.to_string(),
             (fewest, most) => format!("{fewest} to {most}"),
-        }
+        },
+        if summary.hears_everybody() { "; they pass on what is for all" } else { "" },
     );
     let own = |name: &String| summary.is_of_one_site() && summary.agent_names.contains(name);
     let at = layout(n, &edges);

@@ -18,7 +18,7 @@ pub struct StudyDraft {
 }
 
 /// Drafts a config from one file per site. The files are named relative to `dir` where they are
-/// below it.
+/// near it.
 pub fn draft_study(paths: &[PathBuf], target: Option<&str>, dir: &Path) -> Result<StudyDraft> {
     let mut draft = Draft::read(paths, target)?;
     let recodes = draft.recode_labels();
@@ -31,7 +31,8 @@ pub fn draft_study(paths: &[PathBuf], target: Option<&str>, dir: &Path) -> Resul
     config.push_str(PROBLEM);
     line(&mut config, format_args!("agents = ["));
     for ((site, name), recode) in draft.sites.iter().zip(&names).zip(&recodes) {
-        line(&mut config, format_args!("  {},", site.entry(name, recode, dir)));
+        let ids = draft.own_ids(site);
+        line(&mut config, format_args!("  {},", site.entry(name, recode, &ids, dir)));
     }
     line(&mut config, format_args!("]"));
     config.push_str(match names.len() {
@@ -78,22 +79,51 @@ impl Draft {
             }
         }
         for seen in &self.columns {
-            if let Guess::Ignore(why) = seen.guess()
-                && !seen.name.is_empty()
-            {
-                line(&mut out, format_args!("left out: {} ({why})", quoted(&seen.name)));
+            let sites: Vec<&str> = (self.sites.iter().zip(names))
+                .filter(|(site, _)| self.own_ids(site).contains(&seen.name.as_str()))
+                .map(|(_, name)| name.as_str())
+                .collect();
+            match seen.guess() {
+                _ if seen.name.is_empty() => line(
+                    &mut out,
+                    format_args!("left out: a first column without a name (row names)"),
+                ),
+                Guess::Ignore(_) if !sites.is_empty() => line(
+                    &mut out,
+                    format_args!(
+                        "not learned from: {} (names the rows of {})",
+                        quoted(&seen.name),
+                        sites.join(", ")
+                    ),
+                ),
+                Guess::Ignore(why) => {
+                    line(&mut out, format_args!("left out: {} ({why})", quoted(&seen.name)))
+                }
+                Guess::Id => line(
+                    &mut out,
+                    format_args!("not learned from: {} (names the rows)", quoted(&seen.name)),
+                ),
+                Guess::Numeric { .. } | Guess::Categorical => {}
             }
         }
         out
+    }
+
+    /// Columns that name the rows of this site, where not all sites have them.
+    fn own_ids<'a>(&self, site: &'a Site) -> Vec<&'a str> {
+        let alone = |seen: &&Seen| {
+            let known = self.columns.iter().find(|known| known.name == seen.name);
+            known.is_some_and(|known| !known.lacking.is_empty())
+        };
+        let named = site.columns.iter().filter(|seen| !seen.name.is_empty()).filter(alone);
+        named.filter(|seen| seen.guess() == Guess::Id).map(|seen| seen.name.as_str()).collect()
     }
 }
 
 impl Site {
     /// The site's entry in `data.agents`.
-    fn entry(&self, name: &str, recode: &Recode, dir: &Path) -> String {
-        let whole = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.into());
-        let file = whole(&self.path);
-        let file = file.strip_prefix(whole(dir)).unwrap_or(&file);
+    fn entry(&self, name: &str, recode: &Recode, own_ids: &[&str], dir: &Path) -> String {
+        let file = path_from(dir, &self.path);
         let mut keys = vec![
             format!("name = {}", quoted(name)),
             format!("file = {}", quoted(&file.display().to_string())),
@@ -110,6 +140,10 @@ impl Site {
             if sniffed.format.encoding == Some(Encoding::Latin1) {
                 keys.push("encoding = \"latin-1\"".into());
             }
+        }
+        let ids: Vec<String> = own_ids.iter().map(|id| quoted(id)).collect();
+        if !ids.is_empty() {
+            keys.push(format!("id = [{}]", ids.join(", ")));
         }
         if !recode.is_empty() {
             keys.push(format!("recode = {}", table(recode)));
@@ -151,6 +185,7 @@ impl Site {
                         let levels = unseen.join(", ");
                         words.push(format!("column {} never has {levels}", quoted(&seen.name)));
                     }
+                    words.extend(own.written_otherwise(seen));
                 }
                 Guess::Numeric { .. } => words.extend(own.near_constant()),
                 Guess::Id | Guess::Ignore(_) => {}
@@ -161,12 +196,51 @@ impl Site {
 }
 
 impl Seen {
+    /// A word about a level that others write with other letters, large or small.
+    fn written_otherwise(&self, all: &Seen) -> Option<String> {
+        let twin = |own: &&String| {
+            let same = |other: &&String| *other != *own && other.eq_ignore_ascii_case(own);
+            all.distinct.keys().find(same).filter(|other| !self.distinct.contains_key(*other))
+        };
+        let (own, other) = self.distinct.keys().find_map(|own| Some((own, twin(&own)?)))?;
+        let [name, own, other] = [&self.name, own, other].map(|text| quoted(text));
+        Some(format!(
+            "column {name} has {own} where others have {other}; if they mean the same, take one \
+             level out of the schema and say it beside the file: recode = {{ {name} = {{ {own} = \
+             {other} }} }}"
+        ))
+    }
+
     /// A word about a column that has one value in nearly all rows.
     fn near_constant(&self) -> Option<String> {
         let (value, count) = self.distinct.iter().max_by_key(|(_, count)| **count)?;
         (*count * 50 >= self.values * 49 && self.values >= 20).then(|| {
             format!("column {} is {} in {count} of {} rows", quoted(&self.name), value, self.values)
         })
+    }
+}
+
+/// A file as a config in `dir` names it: from there where that is near, whole elsewhere.
+fn path_from(dir: &Path, file: &Path) -> PathBuf {
+    /// Directories up, at most.
+    const NEAR: usize = 3;
+    let (dir, file) = (resolved(dir), resolved(file));
+    let shared = dir.components().zip(file.components()).take_while(|(a, b)| a == b).count();
+    let up = dir.components().count() - shared;
+    if shared < 2 || up > NEAR {
+        return file;
+    }
+    let above = std::iter::repeat_n(std::path::Component::ParentDir, up);
+    above.chain(file.components().skip(shared)).collect()
+}
+
+/// A path without links, so that one can go up from it; what does not exist yet stays as it is.
+fn resolved(path: &Path) -> PathBuf {
+    let whole = std::path::absolute(path).unwrap_or_else(|_| path.into());
+    match (whole.canonicalize(), whole.parent(), whole.file_name()) {
+        (Ok(found), ..) => found,
+        (Err(_), Some(parent), Some(name)) => resolved(parent).join(name),
+        (Err(_), ..) => whole,
     }
 }
 
@@ -197,7 +271,8 @@ name = \"study\"
 
 const PROBLEM: &str = "\
 regularizer = \"l1\"
-eta = 0.02                # how strongly; larger means fewer columns
+eta = \"auto\"              # how strongly; or a number: larger means fewer columns
+scale = \"pooled\"          # every row counts alike; \"mean\": every site does
 intercept = true
 
 [data]                    # how a site writes its file stands beside it, and is its own affair
@@ -208,9 +283,9 @@ const REST: &str = "
 name = \"auto\"             # sums over all sites; steps and rounds by public rules
 
 [privacy]
-mechanism = \"none\"        # none: nothing is promised
-# mechanism = \"joint\"     # holds exactly: noise in shares on every sum
-# total_epsilon = 4.0       # over the whole run
+mechanism = \"none\"        # none: nothing is promised. For a private run take this line out,
+# mechanism = \"joint\"     # and the # before these: holds exactly, noise in shares on every sum
+# total_epsilon = 2.0     # over the whole run
 # delta = 1e-5
 # colluders = \"all\"       # against all others together; or a number: masks, and less noise
 ";

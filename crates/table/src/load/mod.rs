@@ -102,16 +102,19 @@ impl Counts {
     pub fn note(&self) -> Option<String> {
         let Self { read, dropped, missing, without_target, clipped, unreadable, cut } = *self;
         let happened = [
-            (dropped, "left out for missing values"),
-            (unreadable, "left out for values that the schema does not know"),
-            (missing, "missing values taken from the schema"),
-            (without_target, "kept as zeros for want of a target"),
-            (clipped, "values clipped"),
-            (cut, "rows cut to row_norm"),
+            (dropped, "row", "left out for missing values"),
+            (unreadable, "row", "left out for values that the schema does not know"),
+            (missing, "missing cell", "filled with the middle of the range, or no level"),
+            (without_target, "row", "kept as zeros for want of a target"),
+            (clipped, "value", "beyond the bounds, clipped"),
+            (cut, "row", "longer than row_norm, shortened"),
         ];
-        let happened = happened.iter().filter(|(count, _)| *count > 0);
-        let parts: Vec<String> = happened.map(|(count, what)| format!("{count} {what}")).collect();
-        (!parts.is_empty()).then(|| format!("{read} rows read, {}", parts.join(", ")))
+        let happened = happened.iter().filter(|(count, ..)| *count > 0);
+        let part = |(count, what, then): &(usize, &str, &str)| {
+            format!("{count} {what}{} {then}", if *count == 1 { "" } else { "s" })
+        };
+        let parts: Vec<String> = happened.map(part).collect();
+        (!parts.is_empty()).then(|| format!("{read} rows read: {}", parts.join("; ")))
     }
 }
 

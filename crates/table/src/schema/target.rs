@@ -159,10 +159,26 @@ impl TargetColumn {
         };
         match &self.negative {
             Some(levels) if !is_positive && levels.position(text).is_none() => {
-                Err(levels.unknown(text, "positive or negative label"))
+                Err(self.unknown_label(text))
             }
             _ => Ok((if is_positive { 1.0 } else { -1.0 }, false)),
         }
+    }
+}
+
+impl TargetColumn {
+    /// A label that is neither positive nor negative: a site may have words of its own.
+    fn unknown_label(&self, text: &str) -> Fault {
+        let [negative, positive] = self.labels();
+        let own = shown(text);
+        let own = own.trim_matches('`');
+        Fault::new(
+            format!("{} is not a positive or negative label of the schema", shown(text)),
+            format!(
+                "the schema knows {positive:?} and {negative:?}; if this site writes them \
+                 otherwise, say it beside the file: recode = {{ {own:?} = {positive:?} }}"
+            ),
+        )
     }
 }
 
@@ -247,6 +263,16 @@ mod tests {
         let both = target(r#"positive = { equals = "0" }, negative = { equals = "1" }"#);
         assert_eq!(signs(&both, &["0.0", "1"]), Some(vec![1.0, -1.0]));
         assert_eq!(signs(&both, &["2"]), None);
+    }
+
+    #[test]
+    fn a_label_that_nobody_knows_is_answered_with_both_that_are_known() {
+        let both = target(r#"positive = { equals = "TRUE" }, negative = { equals = "FALSE" }"#);
+        let fault = both.encode("ja", Targets::Signs, &mut None).unwrap_err();
+        let words = fault.at("a.csv:2").to_string();
+        for word in [r#""TRUE" and "FALSE""#, r#"recode = { "ja" = "TRUE" }"#] {
+            assert!(words.contains(word), "{words}");
+        }
     }
 
     #[test]
