@@ -3,6 +3,7 @@
 mod browser;
 mod build_time;
 mod comparison;
+mod documents;
 mod examples;
 mod house;
 mod package;
@@ -145,6 +146,7 @@ fn test() -> Outcome {
         ]),
     )?;
     house::check()?;
+    documents::check_links()?;
     browser::find()?;
     browser::find_valgrind()?;
     // This builds the program, too; `cargo build` would choose other features and build much of it

@@ -1,6 +1,6 @@
 //! The Python package: its wheel and its tests.
 
-use crate::{Outcome, examples, output, python, root, step};
+use crate::{Outcome, documents, examples, output, python, root, step};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -30,7 +30,8 @@ pub fn test() -> Outcome {
     pytest.current_dir(root()).env("DZOA_PROGRAM", root().join("target/release/dzoa"));
     pytest.args(["-m", "pytest", "-q", "-p", "no:cacheprovider", "python/tests"]);
     step("pytest", &mut pytest)?;
-    examples::python(&python)
+    examples::python(&python)?;
+    documents::run(&python)
 }
 
 /// The tables of docs/black-box.md, beside nevergrad.
