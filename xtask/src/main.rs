@@ -7,6 +7,7 @@ mod documents;
 mod examples;
 mod house;
 mod package;
+mod site;
 mod vendor;
 
 use std::path::{Path, PathBuf};
@@ -31,6 +32,8 @@ const USAGE: &str = "usage: cargo xtask COMMAND
             (beside diffprivlib) anew, in some minutes
   build-time
             measure docs/build-time.md anew: a first build from nothing, twice, on an idle machine
+  site      make the site in target/site/book: all documents, the tutorial as a notebook with what it
+            prints, the references of Rust and Python; with mdBook and pdoc from PyPI
   screenshots
             take the pictures of the report anew, with Chromium
   vendor    fetch the report's chart library anew, with npm";
@@ -60,6 +63,7 @@ fn main() -> ExitCode {
         Some("figures") => figures(),
         Some("comparison") => comparison::run(quick, flag.as_deref().filter(|_| !quick)),
         Some("build-time") => build_time::measure(),
+        Some("site") => site::build(),
         Some("screenshots") => browser::screenshots(),
         Some("vendor") => vendor::vendor(),
         Some("help" | "--help" | "-h") => {

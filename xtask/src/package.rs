@@ -54,7 +54,8 @@ fn measure(folder: &str, document: &str) -> Outcome {
     step(document, &mut script)
 }
 
-fn install(python: &Path, wheel: &Path) -> Outcome {
+/// Puts the wheel into an environment that has what it needs.
+pub fn install(python: &Path, wheel: &Path) -> Outcome {
     let mut install = Command::new(python);
     install.args(["-m", "pip", "install", "--quiet", "--force-reinstall", "--no-deps"]).arg(wheel);
     output("pip install", &mut install).map(|_| ())

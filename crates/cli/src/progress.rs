@@ -1,5 +1,6 @@
 //! Progress on stderr: a bar on a terminal, plain lines elsewhere.
 
+use crate::terminal::{Voice, voice};
 use dzoa_lab::Watcher;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
@@ -48,6 +49,9 @@ impl Progress {
     }
 
     fn with_style(total: u64, what: &str, style: &str, unit: Option<&'static str>) -> Self {
+        if voice() == Voice::Quiet {
+            return Self::hidden();
+        }
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
             bar.set_style(ProgressStyle::with_template(style).expect("the template is valid"));

@@ -2,7 +2,7 @@
 //! and what an onlooker sees, from two attacks on the paper's example.
 //! `cargo run --release -p dzoa-lab --example pictures`
 
-use dzoa::plan::{Algorithm, Keys, Mechanism, RunSpec};
+use dzoa::plan::{Algorithm, Auto, Keys, Mechanism, OptimumNorm, RunSpec};
 use dzoa::prelude::*;
 use dzoa::tuning::Setting;
 use dzoa_lab::{AuditSpec, Audited, Interrupt, PaperProblem, Unwatched, audit};
@@ -41,13 +41,17 @@ fn main() -> Result<(), Box<dyn Error>> {
                  of docs/comparison.md.";
     std::fs::write(docs.join("error-epsilon.svg"), described(&chart.svg(), words))?;
 
-    let keys = Keys { epsilon: Some(0.15), delta: Some(DELTA), ..Keys::default() };
-    let paper = attack(Algorithm::DZoa, Mechanism::from_keys("intrinsic", &keys)?)?;
+    let keys = Keys {
+        epsilon: Some(0.15),
+        delta: Some(DELTA),
+        optimum_norm: Some(OptimumNorm::Replicate),
+        ..Keys::default()
+    };
+    let spec = RunSpec::new(Algorithm::DZoa, Mechanism::from_keys("intrinsic", &keys)?);
+    let paper = attack(&RunSpec { rounds: Auto::Given(200), ..spec })?;
     let keys = Keys { total_epsilon: Some(TOTAL), delta: Some(DELTA), ..Keys::default() };
-    let joint = attack(
-        Algorithm::named("joint-gradient", &Setting::default())?,
-        Mechanism::from_keys("joint", &keys)?,
-    )?;
+    let algorithm = Algorithm::named("joint-gradient", &Setting::default())?;
+    let joint = attack(&RunSpec::new(algorithm, Mechanism::from_keys("joint", &keys)?))?;
     let found = [
         ("One round of the paper's own noise: nominal epsilon 0.15", &paper),
         ("A whole run of joint sums: exact epsilon 2.04", &joint),
@@ -102,12 +106,12 @@ fn spread(cell: &str) -> Option<[f64; 3]> {
     Some([median.parse().ok()?, low.parse().ok()?, high.parse().ok()?])
 }
 
-/// Attacks the paper's example under a mechanism.
-fn attack(algorithm: Algorithm, mechanism: Mechanism) -> Result<Audited, Box<dyn Error>> {
+/// Attacks the paper's example.
+fn attack(run: &RunSpec) -> Result<Audited, Box<dyn Error>> {
     let streams = Streams::from_seed(1);
     let spec = AuditSpec {
         name: "paper",
-        run: &RunSpec::new(algorithm, mechanism),
+        run,
         problem: &PaperProblem::draw(&streams.trial(0)),
         graph: &PaperProblem::graph()?,
         bounded_targets: false,
@@ -119,5 +123,5 @@ fn attack(algorithm: Algorithm, mechanism: Mechanism) -> Result<Audited, Box<dyn
         controls: false,
         colluders: None,
     };
-    Ok(audit(&spec, &streams, &Unwatched, Interrupt::never())?)
+    Ok(audit(&spec, &streams, &Unwatched, Interrupt::default())?)
 }

@@ -87,10 +87,7 @@ fn histograms(
             .with_step(true)
             .with_legend(label)
     };
-    vec![
-        histogram(&scores[0], BLUE, names[0]).into(),
-        histogram(&scores[1], RED, names[1]).into(),
-    ]
+    vec![histogram(&scores[0], BLUE, names[0]).into(), histogram(&scores[1], RED, names[1]).into()]
 }
 
 fn scores_layout(plots: &[Plot], title: &str) -> Layout {

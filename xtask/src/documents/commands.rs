@@ -56,8 +56,12 @@ fn every_command_in_a_sentence_exists() {
 }
 
 fn is_short(kind: ErrorKind) -> bool {
-    use ErrorKind::{DisplayHelpOnMissingArgumentOrSubcommand, MissingRequiredArgument};
-    matches!(kind, DisplayHelpOnMissingArgumentOrSubcommand | MissingRequiredArgument)
+    use ErrorKind::{DisplayHelpOnMissingArgumentOrSubcommand, InvalidValue};
+    use ErrorKind::{MissingRequiredArgument, MissingSubcommand};
+    // A value in capitals stands for the reader's.
+    let stands_for = matches!(kind, InvalidValue);
+    let missing = matches!(kind, MissingRequiredArgument | MissingSubcommand);
+    stands_for || missing || kind == DisplayHelpOnMissingArgumentOrSubcommand
 }
 
 /// The words of every simple command of a script.

@@ -85,10 +85,10 @@ mod tests {
 
     #[test]
     fn a_link_that_leads_nowhere_is_found() {
-        let page = |text: &str| Document { path: "docs/new.md".into(), text: text.into() };
+        let page = |text: &str| Document { path: "docs/privacy.md".into(), text: text.into() };
         let wrong = "[a](gone.md) [b](#gone) [c](algorithms) [d](../README.md)";
         let found = complaints(&[page(&format!("# Here\n\n{wrong} [e](#here)\n"))]);
         assert_eq!(found.len(), 3, "{found:?}");
-        assert!(found[0].starts_with("docs/new.md:3: `gone.md` is not there"), "{found:?}");
+        assert!(found[0].starts_with("docs/privacy.md:3: `gone.md` is not there"), "{found:?}");
     }
 }

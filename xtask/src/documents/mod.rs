@@ -19,6 +19,8 @@ mod commands;
 mod configs;
 mod links;
 mod markdown;
+#[cfg(test)]
+mod tally;
 
 pub use links::target;
 pub use markdown::{Block, Document, attributes};
