@@ -19,12 +19,12 @@ const SOURCES: &str = "source";
 /// Makes the site in target/site/book.
 pub fn build() -> Outcome {
     check_links()?;
-    let wheel = package::wheel()?;
-    let python = python(&root().join("xtask/site/requirements.txt"))?;
-    package::install(&python, &wheel)?;
     let site = root().join("target/site");
     let _ = std::fs::remove_dir_all(&site);
     let chapters = stage(&site)?;
+    let wheel = package::wheel()?;
+    let python = python(&root().join("xtask/site/requirements.txt"))?;
+    package::install(&python, &wheel)?;
     for script in chapters.iter().filter(|chapter| chapter.ends_with(SCRIPT)) {
         notebook(&python, &root().join(script), &site.join("docs").join(place(script)))?;
     }

@@ -50,7 +50,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let spec = RunSpec::new(Algorithm::DZoa, Mechanism::from_keys("intrinsic", &keys)?);
     let paper = attack(&RunSpec { rounds: Auto::Given(200), ..spec })?;
     let keys = Keys { total_epsilon: Some(TOTAL), delta: Some(DELTA), ..Keys::default() };
-    let algorithm = Algorithm::named("joint-gradient", &Setting::default())?;
+    let algorithm = Algorithm::named("joint-gradient", &Setting::default()).ok_or("no table")?;
     let joint = attack(&RunSpec::new(algorithm, Mechanism::from_keys("joint", &keys)?))?;
     let found = [
         ("One round of the paper's own noise: nominal epsilon 0.15", &paper),
@@ -113,7 +113,7 @@ fn attack(run: &RunSpec) -> Result<Audited, Box<dyn Error>> {
         name: "paper",
         run,
         problem: &PaperProblem::draw(&streams.trial(0)),
-        graph: &PaperProblem::graph()?,
+        graph: &PaperProblem::graph().map_err(|error| error.to_string())?,
         bounded_targets: false,
         trials: 2000,
         rounds: None,
@@ -123,5 +123,6 @@ fn attack(run: &RunSpec) -> Result<Audited, Box<dyn Error>> {
         controls: false,
         colluders: None,
     };
-    Ok(audit(&spec, &streams, &Unwatched, Interrupt::default())?)
+    let audited = audit(&spec, &streams, &Unwatched, Interrupt::default());
+    Ok(audited.map_err(|error| error.to_string())?)
 }

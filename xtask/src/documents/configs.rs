@@ -20,7 +20,7 @@ fn every_config_in_the_documents_can_be_read() {
         for block in page.blocks().iter().filter(|block| block.language == "toml") {
             let at = format!("{}:{}", page.path, block.line);
             let read = match block.order.as_deref() {
-                Some("network file") => network_file(block),
+                Some("network file" | "file: network.toml") => network_file(block, study.path()),
                 Some("site file") => site_file(block, study.path()),
                 _ => config(block, study.path()),
             };
@@ -51,16 +51,23 @@ fn site_file(block: &Block, study: &Path) -> Result<(), String> {
     dzoa_table::SiteFile::given(&path).map(|_| ()).map_err(|error| error.to_string())
 }
 
-/// A part of a network file on top of the hospitals', by the program that reads it.
-fn network_file(block: &Block) -> Result<(), String> {
-    let program = root().join("target/release/dzoa-agent");
-    let mut check = Command::new(program);
-    check.current_dir(root()).args(["check", "--network", NETWORK]);
-    for set in sets(block)? {
-        check.args(["--set", &set]);
+/// A whole network file, or a part of one on top of the hospitals', by the program that reads it.
+fn network_file(block: &Block, study: &Path) -> Result<(), String> {
+    let whole = table(block)?.contains_key("problem").then(|| study.join("network.toml"));
+    let mut check = Command::new(root().join("target/release/dzoa-agent"));
+    check.current_dir(root()).args(["check", "--network"]);
+    if let Some(file) = &whole {
+        std::fs::write(file, &block.code).map_err(|error| error.to_string())?;
+        check.arg(file);
+    } else {
+        check.arg(NETWORK);
+        for set in sets(block)? {
+            check.args(["--set", &set]);
+        }
     }
     let output = check.output().map_err(|error| format!("dzoa-agent: {error}"))?;
-    match output.status.success() {
+    // Without rows there is no plan, and that is not what is looked at here.
+    match String::from_utf8_lossy(&output.stdout).starts_with("ok       network file") {
         true => Ok(()),
         false => Err(String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into()),
     }

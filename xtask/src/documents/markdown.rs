@@ -68,7 +68,7 @@ impl Document {
     }
 
     /// The text with other targets, where there are others.
-    pub fn relinked(&self, target: impl Fn(&Link) -> Option<String>) -> String {
+    pub fn relinked(&self, mut target: impl FnMut(&Link) -> Option<String>) -> String {
         let mut links = self.links();
         links.sort_by_key(|link| link.span.start);
         let (mut text, mut done) = (String::new(), 0);

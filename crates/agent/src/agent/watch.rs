@@ -207,6 +207,7 @@ impl Watch {
         let Some(agent) = node.summing().filter(|_| !self.met) else { return };
         if let (Some(roster), Some(rounds)) = (agent.roster(), agent.rounds()) {
             (self.rounds, self.met) = (rounds, true);
+            self.progress.iter().for_each(|progress| progress.expect(rounds));
             self.say(&format!("all have met, and the roster is {}", roster.digest()));
         }
     }
