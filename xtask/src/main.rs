@@ -320,6 +320,9 @@ fn figures() -> Outcome {
     let mut run = Command::new(root().join("target/release/dzoa"));
     run.args(["run", "--set", "run.trials=20", "--set", "name=\"paper\"", "--out"]).arg(&out);
     step("dzoa run", &mut run)?;
+    let mut pictures = cargo();
+    pictures.args(["run", "--release", "--package", "dzoa-lab", "--example", "pictures"]);
+    step("pictures for people who decide", &mut pictures)?;
     let docs = root().join("docs");
     let reproduced = root().join("target/xtask-reproduce");
     let mut reproduce = Command::new(root().join("target/release/dzoa"));
