@@ -1,6 +1,6 @@
 //! Progress on stderr: a bar on a terminal, plain lines elsewhere.
 
-use crate::terminal::{Voice, voice};
+use crate::terminal::{Voice, note, voice};
 use dzoa_lab::Watcher;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
@@ -169,7 +169,7 @@ impl Watcher for Waiting {
     fn note(&self, what: &str) {
         match self.0.get() {
             Some(progress) => progress.note(what),
-            None => eprintln!("{what}"),
+            None => note(what),
         }
     }
 

@@ -150,7 +150,7 @@ fn the_demo_waits_on_a_terminal_and_ctrl_c_ends_it() {
     let dir = tempdir().unwrap();
     // util-linux's `script` gives a program a terminal, and passes on how it ends.
     let mut child = Command::new("script")
-        .args(["--quiet", "--return", "--command"])
+        .args(["--quiet", "--flush", "--return", "--command"])
         .arg(format!("{} demo", env!("CARGO_BIN_EXE_dzoa")))
         .arg("told")
         .current_dir(dir.path())

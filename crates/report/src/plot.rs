@@ -1,9 +1,10 @@
 //! Charts as SVG.
 
-use crate::chart::{BLUE, RED};
+use crate::chart::{BLUE, RED, Style, append_legend};
 use crate::summary::Summary;
 use dzoa::run::evaluate::deviation;
 use kuva::prelude::*;
+use std::sync::Arc;
 
 /// The scores of an attack under the two data sets, and the threshold between them.
 pub fn scores_svg(scores: &[Vec<f64>; 2], threshold: f64, verdict: &str) -> String {
@@ -17,6 +18,8 @@ pub fn scores_svg(scores: &[Vec<f64>; 2], threshold: f64, verdict: &str) -> Stri
 }
 
 const ROW_REPLACED: &str = "data set D', one row replaced";
+const WITH_AND_WITHOUT: [&str; 2] =
+    ["runs with one person's row", "runs with another in its place"];
 
 /// One attack of several: what was attacked, and its scores under the two data sets.
 pub struct Attacked<'a> {
@@ -31,9 +34,15 @@ pub fn onlooker_svg(attacks: &[Attacked<'_>]) -> String {
     let (mut all, mut layouts) = (Vec::new(), Vec::new());
     for attack in attacks {
         let unit = Unit::of(attack.scores);
-        let names = ["with one person's row", "with another row in its place"];
-        let plots = histograms(attack.scores, &unit, None, names);
-        layouts.push(scores_layout(&plots, attack.title).with_body_size(15).with_tick_size(14));
+        let plots = histograms(attack.scores, &unit, None, WITH_AND_WITHOUT);
+        let whole = TickFormat::Custom(Arc::new(|value: f64| format!("{value:.0}")));
+        let mut layout = scores_layout(&plots, attack.title)
+            .with_title_size(20)
+            .with_label_size(18)
+            .with_tick_size(16)
+            .with_x_tick_format(whole);
+        layout.show_legend = false;
+        layouts.push(layout);
         all.push(plots);
     }
     let mut scene = Figure::new(1, attacks.len())
@@ -43,7 +52,9 @@ pub fn onlooker_svg(attacks: &[Attacked<'_>]) -> String {
         .with_spacing(10.0)
         .with_padding(8.0)
         .render();
-    scene.background_color.get_or_insert_with(|| "white".into());
+    let styles = [BLUE, RED].map(|color| Style { color, dash: None, marker: None });
+    let entries: Vec<(&str, &Style)> = WITH_AND_WITHOUT.into_iter().zip(&styles).collect();
+    append_legend(&mut scene, &entries, 2);
     renumbered(&SvgBackend::new().render_scene(&scene))
 }
 
