@@ -32,8 +32,8 @@ const USAGE: &str = "usage: cargo xtask COMMAND
             (beside diffprivlib) anew, in some minutes
   build-time
             measure docs/build-time.md anew: a first build from nothing, twice, on an idle machine
-  site      make the site in target/site/book: all documents, the tutorial as a notebook with what it
-            prints, the references of Rust and Python; with mdBook and pdoc from PyPI
+  site      make the site in target/site/book: all documents, the tutorial as a notebook with
+            what it prints, the references of Rust and Python; with mdBook and pdoc from PyPI
   screenshots
             take the pictures of the report anew, with Chromium
   vendor    fetch the report's chart library anew, with npm";

@@ -6,7 +6,7 @@ use dzoa::plan::{Algorithm, Auto, Keys, Mechanism, OptimumNorm, RunSpec};
 use dzoa::prelude::*;
 use dzoa::tuning::Setting;
 use dzoa_lab::{AuditSpec, Audited, Interrupt, PaperProblem, Unwatched, audit};
-use dzoa_report::{Attacked, Chart, Curve, Panel, Style, described, onlooker_svg};
+use dzoa_report::{Chart, Curve, OnlookerPanel, Panel, Style, described, onlooker_svg};
 use std::error::Error;
 use std::path::Path;
 
@@ -36,7 +36,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let panels = TABLES.iter().map(|(heading, title)| panel(&comparison, heading, title));
     let chart = Chart { panels: panels.collect::<Result<_, _>>()?, columns: 2 };
     let words = "Error of the model against the exact total epsilon, of dzoa's joint sums and of \
-                 others: medians, for joint sums with the range from 10 to 90 percent of runs, from the tables \
+                 others: medians, for joint sums with the range from 10 to 90 percent of runs, from \
+                 the tables \
                  of docs/comparison.md.";
     std::fs::write(docs.join("error-epsilon.svg"), described(&chart.svg(), words))?;
 
@@ -58,7 +59,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (title, audited) in &found {
         println!("{title}\n{}", audited.report.describe());
     }
-    let attacks = found.map(|(title, audited)| Attacked { title, scores: &audited.scores });
+    let attacks = found.map(|(title, audited)| OnlookerPanel { title, scores: &audited.scores });
     let words = "What an onlooker can tell about one person's row, on the paper's example: scores \
                  of the best attack in 2000 runs with the row and 2000 with another in its place. \
                  Under the paper's own noise the two lie far apart; under joint sums they overlap.";

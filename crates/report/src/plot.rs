@@ -22,7 +22,7 @@ const WITH_AND_WITHOUT: [&str; 2] =
     ["runs with one person's row", "runs with another in its place"];
 
 /// One attack of several: what was attacked, and its scores under the two data sets.
-pub struct Attacked<'a> {
+pub struct OnlookerPanel<'a> {
     /// Above the panel.
     pub title: &'a str,
     /// Under D and D'.
@@ -30,7 +30,7 @@ pub struct Attacked<'a> {
 }
 
 /// What an onlooker can tell from each of several mechanisms, side by side.
-pub fn onlooker_svg(attacks: &[Attacked<'_>]) -> String {
+pub fn onlooker_svg(attacks: &[OnlookerPanel<'_>]) -> String {
     let (mut all, mut layouts) = (Vec::new(), Vec::new());
     for attack in attacks {
         let unit = Unit::of(attack.scores);

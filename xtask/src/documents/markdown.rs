@@ -82,7 +82,7 @@ impl Document {
         text + &self.text[done..]
     }
 
-    /// What can stand behind `#` in a link: the headings' names as a code host and mdBook make them.
+    /// What can stand behind `#` in a link: the headings' names, as code hosts make them.
     pub fn anchors(&self) -> Vec<String> {
         let (mut anchors, mut heading): (Vec<String>, Option<String>) = (Vec::new(), None);
         for (event, _) in self.events() {

@@ -9,7 +9,7 @@
 //! | `sh` with `<!-- run -->` | run there, in the order of the page | [`run`] |
 //! | `python` | the same, unless `<!-- not run: WHY -->` | [`run`] |
 //! | `sh` | parsed; commands of ours must have these words and flags | `commands.rs` |
-//! | `toml` | read by the config's reader, or by that of network files (`<!-- network file -->`) | `configs.rs` |
+//! | `toml` | read by the config's reader, or that of `<!-- network file -->` | `configs.rs` |
 //! | `rust` | a doctest: only in pages that a crate includes as its documentation | `cargo test` |
 //! | `text`, `diff`, `ini`, `dockerfile` | nothing: to be read | |
 

@@ -10,47 +10,49 @@ use std::time::Duration;
 /// Words, and the command that shows what they mean; `DIR` stands for where the demo writes.
 const STORY: [(&str, &str); 7] = [
     (
-        "Five hospitals each have 2,000 patients. Who will come back within a month? Together they \
-         could tell, but no row may leave its hospital, and nobody is trusted to collect. (They are \
-         made up; their files are in DIR.)\n\n\
-         First without any protection, to see what could be had. Look at the accuracy.",
+        "Five hospitals each have 2,000 patients. Who will come back within a month? Together \
+         they could tell, but no row may leave its hospital, and nobody is trusted to \
+         collect. (They are made up; their files are in DIR.)\n\nFirst without any \
+         protection, to see what could be had. Look at the accuracy.",
         "dzoa run DIR/hospitals.toml --not-private --out DIR/open",
     ),
     (
-        "Now with a promise: whatever anybody sees of this run, it tells next to nothing about any \
-         one patient: epsilon 2, and it holds even if all other hospitals work together. Each adds \
-         its part of the noise, and they add up the parts by themselves. Look at the accuracy \
-         again, and at what stands behind `privacy:`.",
+        "Now with a promise: however anybody combines what they see of this run, what it \
+         tells about any one patient is bounded: epsilon 2, even if all other hospitals work \
+         together. Each adds its part of the noise, and they add up the parts by themselves. \
+         Look at the accuracy again, and at what stands behind `privacy:`.",
         "dzoa run DIR/hospitals.toml --out DIR/private",
     ),
     (
-        "The noise can be shared if not everybody is an enemy. Say that at most one of the others \
-         tells what it knows: masks then hide every part, and only the sum needs its noise. Compare \
-         the line `normalised error`. The condition stands in the promise, and is never hidden.",
+        "The noise can be shared if not everybody is an enemy. Say that at most one of the \
+         others tells what it knows: masks then hide every part, and only the sum needs its \
+         noise. Compare the line `normalised error`. The condition stands in the promise, and \
+         is never hidden.",
         "dzoa run DIR/hospitals.toml --set privacy.colluders=1 --out DIR/masked",
     ),
     (
         "Each run left two pages. DIR/private/report.html is for whoever holds the rows; \
-         DIR/private/report.shared.html is for everybody else. Open them in a browser now: they ask \
-         the network for nothing.",
+         DIR/private/report.shared.html is for everybody else. Open them in a browser now: \
+         they ask the network for nothing.",
         "",
     ),
     (
-        "A promise is easily made. The paper that this program implements promises epsilon 0.15 for \
-         a round, from the noise that its own method makes anyway. Attack it: 2,000 runs with a row \
-         and 2,000 with another in its place. Can an onlooker tell them apart?",
+        "A promise is easily made. The paper that this program implements promises epsilon \
+         0.15 for a round, from the noise that its own method makes anyway. Attack it: 2,000 \
+         runs with a row and 2,000 with another in its place. Can an onlooker tell them \
+         apart?",
         "dzoa audit --no-controls --out DIR/audit-paper",
     ),
     (
-        "They can, always. So `dzoa` calls that promise NOMINAL wherever it stands: no guarantee. \
-         The same attack on the hospitals' joint sums, on their first five rounds, so that it takes \
-         seconds and not minutes:",
+        "They can, always. So `dzoa` calls that promise NOMINAL wherever it stands: no \
+         guarantee. The same attack on the hospitals' joint sums, on their first five rounds, \
+         so that it takes seconds and not minutes:",
         "dzoa audit DIR/hospitals.toml --no-controls --trials 200 --rounds 5 --out DIR/audit-joint",
     ),
     (
-        "It proves nothing against the claim. That alone proves nothing for it either: docs/proofs.md \
-         does.\n\nYour own files next, one per site: `dzoa init --from north.csv south.csv`. \
-         Everything that was shown is in DIR.",
+        "It proves nothing against the claim. That alone proves nothing for it either: \
+         docs/proofs.md does.\n\nYour own files next, one per site: `dzoa init --from \
+         north.csv south.csv`. Everything that was shown is in DIR.",
         "",
     ),
 ];
