@@ -32,6 +32,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
             (beside diffprivlib) anew, in some minutes
   build-time
             measure docs/build-time.md anew: a first build from nothing, twice, on an idle machine
+  documents follow every link of the documents, and run their code with a new wheel
   site      make the site in target/site/book: all documents, the tutorial as a notebook with
             what it prints, the references of Rust and Python; with mdBook and pdoc from PyPI
   screenshots
@@ -63,6 +64,7 @@ fn main() -> ExitCode {
         Some("figures") => figures(),
         Some("comparison") => comparison::run(quick, flag.as_deref().filter(|_| !quick)),
         Some("build-time") => build_time::measure(),
+        Some("documents") => package::documents(),
         Some("site") => site::build(),
         Some("screenshots") => browser::screenshots(),
         Some("vendor") => vendor::vendor(),

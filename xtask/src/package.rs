@@ -34,6 +34,14 @@ pub fn test() -> Outcome {
     documents::run(&python)
 }
 
+/// The links of the documents, and their code.
+pub fn documents() -> Outcome {
+    documents::check_links()?;
+    let (wheel, python) = (wheel()?, environment()?);
+    install(&python, &wheel)?;
+    documents::run(&python)
+}
+
 /// The tables of docs/black-box.md, beside nevergrad.
 pub fn measure_black_boxes() -> Outcome {
     measure("black_box", "docs/black-box.md")
