@@ -17,6 +17,7 @@ fn main() -> ExitCode {
 fn network(command: NetworkCommand) -> Result<()> {
     match command {
         NetworkCommand::Check(args, file) => check::check(&args, &file),
+        NetworkCommand::Key(args) => certs::key(&args),
         NetworkCommand::Certs(args) => certs::certs(&args),
         NetworkCommand::Agent(args) => agent::agent(&args),
         NetworkCommand::Launch(args) => launch::launch(&args),

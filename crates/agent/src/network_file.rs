@@ -3,12 +3,12 @@
 use dzoa::plan::Refused;
 use dzoa::problem::Scale;
 use dzoa_cli::config::{Config, Listed, Mode, RowsSpec};
-use dzoa_node::certs::{Authority, CertError};
+use dzoa_node::certs::{Authority, CertError, CertFiles, Requested};
 use dzoa_node::node::OnLoss;
 use dzoa_node::transport::{Place, host};
 use dzoa_report::refused;
-use dzoa_table::{DataSource, Error, Result, Shape, shown};
-use std::path::Path;
+use dzoa_table::{DataSource, Error, Result, Shape, shown, suggestion};
+use std::path::{Path, PathBuf};
 
 /// A network file, read and checked for real agents.
 pub struct NetworkFile {
@@ -187,38 +187,82 @@ impl NetworkFile {
         Ok(graph.edges().map(|(a, b)| (named(a), named(b))).collect())
     }
 
-    /// Writes an authority, unless there is one, and a certificate for every agent and router.
-    /// Returns whether there was one.
+    /// Writes an authority, unless there is one, and a key and certificate for every agent and
+    /// router. Returns whether there was one.
     pub fn certify(&self, dir: &Path, days: u16) -> Result<bool> {
-        let failed = |error: CertError| {
-            Error::run(error.to_string())
-                .hint("give a directory that can be written, or one made by `dzoa certs`")
-        };
-        std::fs::create_dir_all(dir)
-            .map_err(|error| Error::input(format!("{}: cannot be made: {error}", dir.display())))?;
-        let known = Authority::open(dir).map_err(failed)?;
-        let renewed = known.is_some();
-        let authority = match known {
-            Some(authority) => authority,
-            None => {
-                let authority = Authority::new(&self.config.name).map_err(failed)?;
-                authority.write(dir).map_err(failed)?;
-                authority
-            }
-        };
+        let (authority, renewed) = self.authority(dir)?;
         let valid = time::Duration::days(i64::from(days));
         for place in self.places.iter().chain(&self.routers) {
-            let identity =
-                authority.issue(&place.name, host(&place.address), valid).map_err(failed)?;
-            identity.write(dir).map_err(failed)?;
+            let identity = authority.issue(&place.name, host(&place.address), valid);
+            identity.and_then(|identity| identity.write(dir)).map_err(failed)?;
         }
         Ok(renewed)
+    }
+
+    /// Writes an authority, unless there is one, and certificates for keys that stay at the sites.
+    /// Nothing is written unless all requests are good. Returns what was signed.
+    pub fn sign(&self, dir: &Path, requests: &[PathBuf], days: u16) -> Result<Vec<Signed>> {
+        let mut asked = Vec::new();
+        for path in requests {
+            let request = Requested::read(path).map_err(|error| {
+                Error::input(error.to_string()).hint("`dzoa key` writes one at the site")
+            })?;
+            let all = || self.places.iter().chain(&self.routers);
+            let Some(place) = all().find(|place| place.name == request.name) else {
+                let names: Vec<&str> = all().map(|place| place.name.as_str()).collect();
+                return Err(Error::input(format!(
+                    "{}: no agent or router is called {}",
+                    path.display(),
+                    shown(&request.name)
+                ))
+                .hint(suggestion(&request.name, &names)));
+            };
+            asked.push((request, place));
+        }
+        let (authority, _) = self.authority(dir)?;
+        let valid = time::Duration::days(i64::from(days));
+        let sign = |(request, place): (Requested, &Place)| {
+            let before = CertFiles::of(dir, &place.name).fingerprint();
+            let identity = authority.sign(&request, host(&place.address), valid);
+            identity.and_then(|identity| identity.write(dir)).map_err(failed)?;
+            let fingerprint = request.fingerprint();
+            let before = before.filter(|before| *before != fingerprint);
+            Ok(Signed { name: request.name, fingerprint, before })
+        };
+        asked.into_iter().map(sign).collect()
+    }
+
+    /// The authority of a directory, or a new one that is written there, and whether it was there.
+    fn authority(&self, dir: &Path) -> Result<(Authority, bool)> {
+        std::fs::create_dir_all(dir)
+            .map_err(|error| Error::input(format!("{}: cannot be made: {error}", dir.display())))?;
+        if let Some(authority) = Authority::open(dir).map_err(failed)? {
+            return Ok((authority, true));
+        }
+        let authority = Authority::new(&self.config.name).map_err(failed)?;
+        authority.write(dir).map_err(failed)?;
+        Ok((authority, false))
     }
 
     /// The first agent or router that is not on this machine.
     pub fn remote(&self) -> Option<&Place> {
         self.places.iter().chain(&self.routers).find(|place| !is_loopback(&place.address))
     }
+}
+
+/// A certificate that was made for a site's own key.
+pub struct Signed {
+    /// Whose.
+    pub name: String,
+    /// Of the key.
+    pub fingerprint: String,
+    /// Of the key that the certificate before this one was for, where it was another.
+    pub before: Option<String>,
+}
+
+fn failed(error: CertError) -> Error {
+    Error::run(error.to_string())
+        .hint("give a directory that can be written, or one made by `dzoa certs`")
 }
 
 /// A digest of everything in the file, so that a comment changes nothing and a number does.

@@ -97,6 +97,7 @@ fn perform(command: Command, network: fn(NetworkCommand) -> Result<()>) -> Resul
         Command::Compare(args) => commands::compare::compare(&args),
         Command::Reproduce(args) => commands::reproduce::reproduce(&args),
         Command::Merge(args) => commands::reproduce::merge(&args),
+        Command::Key(args) => network(NetworkCommand::Key(args)),
         Command::Certs(args) => network(NetworkCommand::Certs(args)),
         Command::Agent(args) => network(NetworkCommand::Agent(args)),
         Command::Launch(args) => network(NetworkCommand::Launch(args)),

@@ -4,6 +4,10 @@
 //! host of its address as the alternative name (what whoever dials it checks), and serves as server
 //! and as client.
 
+mod request;
+
+pub use request::{Requested, SiteKey};
+
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     KeyUsagePurpose,
@@ -76,6 +80,7 @@ impl CertFiles {
         for path in [&self.authority, &self.certificate, &self.key] {
             read(path)?;
         }
+        only_its_owner_reads(&self.key)?;
         let path = self.certificate.clone();
         let bad = |why: String| CertError::File { path: path.clone(), why };
         let (common, expiry) = subject(&self.certificate_der()?).map_err(bad)?;
@@ -86,6 +91,13 @@ impl CertFiles {
             return Err(CertError::Expired { path, name: name.into(), when: expiry.when });
         }
         Ok(expiry)
+    }
+
+    /// Of the key that the certificate is for, if there is one that can be read.
+    pub fn fingerprint(&self) -> Option<String> {
+        let der = self.certificate_der().ok()?;
+        let (_, certificate) = x509_parser::parse_x509_certificate(&der).ok()?;
+        Some(request::fingerprint(&certificate.public_key().subject_public_key.data))
     }
 
     /// The authority's certificate as bytes.
@@ -112,6 +124,25 @@ fn der(path: &Path) -> Result<Vec<u8>, CertError> {
         CertError::File { path: path.into(), why: format!("not a certificate: {error}") }
     })?;
     Ok(pem.contents)
+}
+
+/// Refuses a key that any user of the machine can read.
+#[cfg(unix)]
+fn only_its_owner_reads(key: &Path) -> Result<(), CertError> {
+    use std::os::unix::fs::PermissionsExt;
+    let bad = |why: String| CertError::File { path: key.into(), why };
+    let found = std::fs::metadata(key).map_err(|error| bad(format!("cannot be read: {error}")))?;
+    match found.permissions().mode() & 0o777 {
+        mode if mode & 0o007 != 0 => Err(bad(format!(
+            "every user of this machine can read this key (mode {mode:o}); `chmod 600` it"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(not(unix))]
+fn only_its_owner_reads(_: &Path) -> Result<(), CertError> {
+    Ok(())
 }
 
 /// Whose certificate it is, and when it ends.
@@ -193,31 +224,38 @@ impl Authority {
         write(&dir.join("ca.key"), &self.key, true)
     }
 
-    /// A certificate for an agent at a host, valid for a while from now; from before now, if
-    /// negative.
+    /// A certificate for an agent at a host, and a key for it, valid for a while from now; from
+    /// before now, if negative.
     pub fn issue(&self, name: &str, host: &str, valid: Duration) -> Result<Identity, CertError> {
         let make =
             |error: rcgen::Error| CertError::Make { name: name.into(), why: error.to_string() };
-        let mut params = CertificateParams::new(vec![host.to_string()]).map_err(make)?;
-        params.distinguished_name.push(DnType::CommonName, name);
-        params.use_authority_key_identifier_extension = true;
-        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
-        params.extended_key_usages =
-            vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
-        let now = OffsetDateTime::now_utc();
-        params.not_after = now + valid;
-        params.not_before = now.min(params.not_after) - CLOCK_SKEW;
         let key = KeyPair::generate().map_err(make)?;
-        let certificate = params.signed_by(&key, &self.issuer).map_err(make)?.pem();
-        Ok(Identity { name: name.into(), certificate, key: key.serialize_pem() })
+        let certificate = params(name, host, valid)?.signed_by(&key, &self.issuer);
+        let certificate = certificate.map_err(make)?.pem();
+        Ok(Identity { name: name.into(), certificate, key: Some(key.serialize_pem()) })
     }
 }
 
-/// One agent's certificate and key.
+/// What a certificate of an agent at a host says.
+fn params(name: &str, host: &str, valid: Duration) -> Result<CertificateParams, CertError> {
+    let mut params = CertificateParams::new(vec![host.to_string()])
+        .map_err(|error| CertError::Make { name: name.into(), why: error.to_string() })?;
+    params.distinguished_name.push(DnType::CommonName, name);
+    params.use_authority_key_identifier_extension = true;
+    params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+    params.extended_key_usages =
+        vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
+    let now = OffsetDateTime::now_utc();
+    params.not_after = now + valid;
+    params.not_before = now.min(params.not_after) - CLOCK_SKEW;
+    Ok(params)
+}
+
+/// One agent's certificate, and its key where that was made here.
 pub struct Identity {
     name: String,
     certificate: String,
-    key: String,
+    key: Option<String>,
 }
 
 impl Identity {
@@ -225,7 +263,7 @@ impl Identity {
     pub fn write(&self, dir: &Path) -> Result<(), CertError> {
         let files = CertFiles::of(dir, &self.name);
         write(&files.certificate, &self.certificate, false)?;
-        write(&files.key, &self.key, true)
+        self.key.as_ref().map_or(Ok(()), |key| write(&files.key, key, true))
     }
 }
 

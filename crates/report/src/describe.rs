@@ -34,6 +34,37 @@ pub fn describe(summary: &Summary, out: &Path) -> String {
         let _ = writeln!(text, "  {label:<28}{value}");
     }
     own_units(summary, &mut text);
+    warnings(summary, &mut text);
+    let _ = writeln!(text, "\n  privacy: {}", summary.privacy_statement());
+    if summary.privacy.first().is_some_and(|entry| entry.c1_holds == Some(false)) {
+        let _ = writeln!(text, "  {}", Statement::c1_does_not_hold(&summary.loss));
+    }
+    if summary.step_raised {
+        let _ = writeln!(text, "  u_2 was raised to what the objective's values can resolve.");
+    }
+    if summary.moved_inside > 0 {
+        let _ = writeln!(
+            text,
+            "  {} of the releases lay outside the public ball and were moved into it.",
+            summary.moved_inside
+        );
+    }
+    let unprotected = match summary.claim() {
+        Claim::Exact => "",
+        Claim::Nominal => " (no guarantee covers them)",
+        Claim::None => " (nothing protects them)",
+    };
+    let _ = writeln!(
+        text,
+        "\n  files in {}:\n  {NOT_TO_BE_SHARED}: report.html, summary.json, trace.csv\n  for \
+         others{unprotected}: report.shared.html, model.json",
+        out.display()
+    );
+    text
+}
+
+/// What is wrong with the model, if anything.
+fn warnings(summary: &Summary, text: &mut String) {
     if !summary.redundant && summary.final_error.is_some_and(|error| error > summary.agents as f64)
     {
         text.push_str(match summary.hears_everybody() {
@@ -62,32 +93,6 @@ pub fn describe(summary: &Summary, out: &Path) -> String {
              raise external.shortest_step if values are noisy."
         );
     }
-    let _ = writeln!(text, "\n  privacy: {}", summary.privacy_statement());
-    if summary.privacy.first().is_some_and(|entry| entry.c1_holds == Some(false)) {
-        let _ = writeln!(text, "  {}", Statement::c1_does_not_hold(&summary.loss));
-    }
-    if summary.step_raised {
-        let _ = writeln!(text, "  u_2 was raised to what the objective's values can resolve.");
-    }
-    if summary.moved_inside > 0 {
-        let _ = writeln!(
-            text,
-            "  {} of the releases lay outside the public ball and were moved into it.",
-            summary.moved_inside
-        );
-    }
-    let unprotected = match summary.claim() {
-        Claim::Exact => "",
-        Claim::Nominal => " (no guarantee covers them)",
-        Claim::None => " (nothing protects them)",
-    };
-    let _ = writeln!(
-        text,
-        "\n  files in {}:\n  {NOT_TO_BE_SHARED}: report.html, summary.json, trace.csv\n  for \
-         others{unprotected}: report.shared.html, model.json",
-        out.display()
-    );
-    text
 }
 
 /// Whether a model of more than a constant is none.

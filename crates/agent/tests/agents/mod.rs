@@ -24,9 +24,14 @@ pub fn start(dir: &Path, name: &str, extra: &[&str]) -> Agent {
 
 /// Starts an agent of `net.toml` in this state directory.
 pub fn start_in(dir: &Path, name: &str, state: &str, extra: &[&str]) -> Agent {
+    start_with(dir, name, state, "certs", extra)
+}
+
+/// Starts an agent of `net.toml` in this state directory, with certificates from there.
+pub fn start_with(dir: &Path, name: &str, state: &str, certs: &str, extra: &[&str]) -> Agent {
     let mut command = Command::new(env!("CARGO_BIN_EXE_dzoa-agent"));
     command.current_dir(dir).args(["agent", "--network", "net.toml", "--name", name]);
-    command.args(["--state", state, "--certs", "certs"]).args(extra);
+    command.args(["--state", state, "--certs", certs]).args(extra);
     command.arg("--stop-with-stdin").stdin(Stdio::piped()).stdout(Stdio::null());
     let log =
         std::fs::OpenOptions::new().append(true).create(true).open(dir.join(format!("log-{name}")));

@@ -140,9 +140,19 @@ A row that cannot be predicted has an empty prediction, and the reason in the la
         #[command(subcommand)]
         action: SchemaAction,
     },
-    /// Make a private CA and one certificate per agent; again: renew the agents' certificates
+    /// Make a site's own key and the request for its certificate; the key never leaves the site
     #[command(after_help = "Example:
-  dzoa certs --network network.toml --out certs")]
+  dzoa key --name cleveland --out /etc/dzoa        at the site; cleveland.request.pem travels
+  dzoa certs --network network.toml --out certs --sign cleveland.request.pem
+                                                   where certificates are made; ca.pem and
+                                                   cleveland.pem travel back")]
+    Key(KeyArgs),
+    /// Make a private CA and sign the sites' requests; or, for a trial, make all keys here
+    #[command(after_help = "Examples:
+  dzoa certs --network network.toml --out certs --sign *.request.pem
+  dzoa certs --network network.toml --out certs        all keys here: for trials
+
+The same command again renews the certificates under the authority that is there.")]
     Certs(CertsArgs),
     /// Run one real agent, which talks to its neighbours only
     #[command(after_help = "Example:
@@ -267,15 +277,29 @@ pub struct CheckArgs {
     pub sets: Vec<String>,
 }
 
+/// Flags of `dzoa key`.
+#[derive(Debug, Args)]
+pub struct KeyArgs {
+    /// The agent's or router's name in the network file
+    #[arg(long)]
+    pub name: String,
+    /// Where to write NAME.key and NAME.request.pem; a key that is there stays
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+}
+
 /// Flags of `dzoa certs`.
 #[derive(Debug, Args)]
 pub struct CertsArgs {
     /// The network file
     #[arg(long, value_name = "FILE")]
     pub network: PathBuf,
-    /// Where to write ca.pem, ca.key, and NAME.pem and NAME.key for every agent
+    /// Where to write ca.pem, ca.key and NAME.pem for every agent; NAME.key too without --sign
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
+    /// Sign these requests of `dzoa key`, and make no key
+    #[arg(long, value_name = "REQUEST", num_args = 1..)]
+    pub sign: Vec<PathBuf>,
     /// Days that the agents' certificates are valid
     #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u16).range(1..=825))]
     pub days: u16,
@@ -495,6 +519,8 @@ pub enum LedgerAction {
 pub enum NetworkCommand {
     /// `dzoa check --network`, and that file
     Check(CheckArgs, PathBuf),
+    /// `dzoa key`
+    Key(KeyArgs),
     /// `dzoa certs`
     Certs(CertsArgs),
     /// `dzoa agent`

@@ -10,7 +10,7 @@ mod tests;
 
 pub use algorithm::Mode;
 pub use external::{Handling, ProgramSpec, Programs};
-pub use network::{Listed, NetworkSection};
+pub use network::{Listed, NAMES_FILES, NetworkSection, names_files};
 pub use privacy::Privacy;
 pub use rows::RowsSpec;
 

@@ -62,6 +62,21 @@ impl NetworkSection {
     }
 }
 
+/// Why the name of an agent is what it must be.
+pub const NAMES_FILES: &str = "it names the certificate, key and files";
+
+/// What is wrong with a name of an agent or router, if anything.
+pub fn names_files(name: &str) -> std::result::Result<(), &'static str> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if name.is_empty() || name.len() > 64 || name.starts_with('.') || !name.chars().all(plain) {
+        return Err("must be 1 to 64 letters, digits, `-`, `_` and `.`, and not begin with `.`");
+    }
+    if name.eq_ignore_ascii_case("ca") {
+        return Err("cannot be `ca`, which is the authority's");
+    }
+    Ok(())
+}
+
 /// `agents = [{ name, address, rows }, ...]`, and routers likewise, who have no rows.
 fn places(section: &Section<'_>, key: &'static str) -> Result<Vec<Listed>> {
     let Some(node) = section.node(key) else { return Ok(Vec::new()) };
@@ -74,14 +89,8 @@ fn places(section: &Section<'_>, key: &'static str) -> Result<Vec<Listed>> {
     for item in items {
         let entry = Section::named(item, &format!("network.{key}"))?;
         let name: String = entry.required("name")?;
-        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-        if name.is_empty() || name.len() > 64 || name.starts_with('.') || !name.chars().all(plain) {
-            return Err(entry
-                .error(
-                    "name",
-                    "must be 1 to 64 letters, digits, `-`, `_` and `.`, and not begin with `.`",
-                )
-                .hint("it names the certificate, key and files"));
+        if let Err(wrong) = names_files(&name) {
+            return Err(entry.error("name", wrong).hint(NAMES_FILES));
         }
         let address: String = entry.required("address")?;
         let port = address.rsplit_once(':').and_then(|(host, port)| {

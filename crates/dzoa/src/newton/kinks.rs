@@ -1,9 +1,9 @@
 //! Losses of lines by an interior-point method whose systems have one unknown per column, not one
 //! per row.
 //!
-//! A loss of two lines is `lower z + offset + rise max(0, z - kink)`, and so is `|b_p|`; one of more
-//! lines has more kinks. With `u >= z - kink`, `u >= 0`, the multipliers a in (0, cost) of the first
-//! and `cost - a` of the second, and `p = u - z + kink`, the conditions are
+//! A loss of two lines is `lower z + offset + rise max(0, z - kink)`, and so is `|b_p|`; one of
+//! more lines has more kinks. With `u >= z - kink`, `u >= 0`, the multipliers a in (0, cost) of the
+//! first and `cost - a` of the second, and `p = u - z + kink`, the conditions are
 //!
 //! ```text
 //! linear + Q b + X'a = 0,   a p = mu,   (cost - a) u = mu

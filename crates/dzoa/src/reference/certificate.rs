@@ -113,7 +113,8 @@ impl Dual {
                 first += samples.count();
             }
             self.add_up(problem);
-            if !(self.off(columns, pulls) < before.1) {
+            let nearer = self.off(columns, pulls) < before.1;
+            if !nearer {
                 self.slopes = before.0;
                 return self.add_up(problem);
             }

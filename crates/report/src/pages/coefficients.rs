@@ -36,8 +36,8 @@ pub fn table(summary: &Summary) -> Markup {
     html! {
         p {
             @if summary.own_units.as_ref().is_some_and(|own| !own.rows_to_unit_ball) {
-                "For columns scaled to their public bounds, so that they can be compared; the data's \
-                 own units are below. "
+                "For columns scaled to their public bounds, so that they can be compared; the \
+                 data's own units are below. "
             }
             "Dot: mean over the agents" (trial) ". Bar: from the smallest to the largest agent. "
             @if zeros > 0 { (zeros) " of " (all.len()) " are zero at every agent. " }
