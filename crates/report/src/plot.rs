@@ -35,12 +35,12 @@ pub fn onlooker_svg(attacks: &[OnlookerPanel<'_>]) -> String {
     for attack in attacks {
         let unit = Unit::of(attack.scores);
         let plots = histograms(attack.scores, &unit, None, WITH_AND_WITHOUT);
-        let whole = TickFormat::Custom(Arc::new(|value: f64| format!("{value:.0}")));
+        let ticks = TickFormat::Custom(Arc::new(|value: f64| format!("{value:.1}")));
         let mut layout = scores_layout(&plots, attack.title)
             .with_title_size(20)
             .with_label_size(18)
             .with_tick_size(16)
-            .with_x_tick_format(whole);
+            .with_x_tick_format(ticks);
         layout.show_legend = false;
         layouts.push(layout);
         all.push(plots);
