@@ -37,8 +37,8 @@ pub fn build() -> Outcome {
     let mut copy = Command::new("cp");
     output("cp", copy.arg("-R").arg(root().join("target/doc")).arg(api.join("rust")))?;
     let mut pdoc = Command::new(&python);
-    pdoc.args(["-m", "pdoc", "--docformat", "markdown", "--output-directory"]);
-    step("pdoc", pdoc.arg(api.join("python")).arg("dzoa"))?;
+    pdoc.arg(root().join("xtask/site/reference.py")).arg(api.join("python"));
+    step("pdoc", &mut pdoc)?;
     check_pages(&site.join("book"))?;
     println!("{}", site.join("book/index.html").display());
     Ok(())
