@@ -85,6 +85,7 @@ fn command(network: fn(NetworkCommand) -> Result<()>) -> Result<()> {
         Command::Merge(args) => commands::reproduce::merge(&args),
         Command::Key(args) => network(NetworkCommand::Key(args)),
         Command::Certs(args) => network(NetworkCommand::Certs(args)),
+        Command::Study { action } => network(NetworkCommand::Study(action)),
         Command::Agent(args) => network(NetworkCommand::Agent(args)),
         Command::Launch(args) => network(NetworkCommand::Launch(args)),
         Command::Init { dir, from, target } if !from.is_empty() => {

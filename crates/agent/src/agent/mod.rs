@@ -7,6 +7,7 @@ pub mod state;
 mod watch;
 
 use crate::network_file::NetworkFile;
+use crate::study::Admission;
 use dzoa::joint::JointAgent;
 use dzoa::plan::{Data, PastRoot, Plan};
 use dzoa::prelude::*;
@@ -129,6 +130,15 @@ impl Prepared {
         let k = network.position(&args.name)?;
         let certs = CertFiles::of(&args.certs, &args.name);
         let expiry = certs.check(&args.name).map_err(of_certs)?;
+        let admission = Admission {
+            file: &args.network,
+            name: &args.name,
+            certs: &args.certs,
+            signatures: args.signatures.as_deref(),
+            policy: args.policy.as_deref(),
+            sets: &args.sets,
+        };
+        admission.check(&network)?;
         let fresh = network.config.streams()?.trial(0);
         let instances = instances(args.data.as_deref(), &args.name, &network)?;
         let (problem, plan) = planned(&network, k, &instances, &fresh)?;

@@ -2,12 +2,14 @@
 
 mod figures;
 mod privacy;
+mod study;
 mod values;
 
 pub use figures::{MergeArgs, ReproduceArgs};
 pub use privacy::{
     AlphaArgs, Calculator, ComposeArgs, EpsilonArgs, Lemma3Args, PlanArgs, SigmaArgs,
 };
+pub use study::{StudyAction, StudyArgs, StudySignArgs};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -138,6 +140,16 @@ A row that cannot be predicted has an empty prediction, and the reason in the la
 
 The same command again renews the certificates under the authority that is there.")]
     Certs(CertsArgs),
+    /// What the sites agree to: a page for those who decide, and their signatures
+    #[command(after_help = "Examples:
+  dzoa study draft --network network.toml --out study.md
+  dzoa study sign --network network.toml --name cleveland --certs /etc/dzoa
+  dzoa study verify --network network.toml --certs /etc/dzoa")]
+    Study {
+        /// What.
+        #[command(subcommand)]
+        action: StudyAction,
+    },
     /// Run one real agent, which talks to its neighbours only
     #[command(after_help = "Example:
   dzoa agent --network network.toml --name cleveland --data cleveland.csv \\
@@ -250,6 +262,13 @@ pub struct CheckArgs {
     /// Where ca.pem, NAME.pem and NAME.key are
     #[arg(long, value_name = "DIR", requires = "name")]
     pub certs: Option<PathBuf>,
+    /// Where the signatures NAME.signature.json of all sites are, which are needed unless every
+    /// address is loopback [default: the directory of the certificates]
+    #[arg(long, value_name = "DIR", requires = "certs")]
+    pub signatures: Option<PathBuf>,
+    /// The site's own limits: a study beyond them is refused
+    #[arg(long, value_name = "FILE", requires = "name")]
+    pub policy: Option<PathBuf>,
     /// The ledger that would be charged: the agent's FILE, or the DIR of `dzoa run --ledger`
     #[arg(long, value_name = "PATH")]
     pub ledger: Option<PathBuf>,
@@ -310,6 +329,13 @@ pub struct AgentArgs {
     /// Where ca.pem, NAME.pem and NAME.key are
     #[arg(long, value_name = "DIR")]
     pub certs: PathBuf,
+    /// Where the signatures NAME.signature.json of all sites are, which are needed unless every
+    /// address is loopback [default: the directory of the certificates]
+    #[arg(long, value_name = "DIR")]
+    pub signatures: Option<PathBuf>,
+    /// The site's own limits: a study beyond them is refused
+    #[arg(long, value_name = "FILE")]
+    pub policy: Option<PathBuf>,
     /// The ledger of its rows. A mechanism with a guarantee needs it, or --dataset
     #[arg(long, value_name = "FILE")]
     pub ledger: Option<PathBuf>,
@@ -507,6 +533,8 @@ pub enum NetworkCommand {
     Key(KeyArgs),
     /// `dzoa certs`
     Certs(CertsArgs),
+    /// `dzoa study`
+    Study(StudyAction),
     /// `dzoa agent`
     Agent(AgentArgs),
     /// `dzoa launch`
