@@ -3,9 +3,11 @@
 mod browser;
 mod build_time;
 mod comparison;
+mod documents;
 mod examples;
 mod house;
 mod package;
+mod site;
 mod vendor;
 
 use std::path::{Path, PathBuf};
@@ -30,6 +32,9 @@ const USAGE: &str = "usage: cargo xtask COMMAND
             (beside diffprivlib) anew, in some minutes
   build-time
             measure docs/build-time.md anew: a first build from nothing, twice, on an idle machine
+  documents follow every link of the documents, and run their code with a new wheel
+  site      make the site in target/site/book: all documents, the tutorial as a notebook with
+            what it prints, the references of Rust and Python; with mdBook and pdoc from PyPI
   screenshots
             take the pictures of the report anew, with Chromium
   vendor    fetch the report's chart library anew, with npm";
@@ -59,6 +64,8 @@ fn main() -> ExitCode {
         Some("figures") => figures(),
         Some("comparison") => comparison::run(quick, flag.as_deref().filter(|_| !quick)),
         Some("build-time") => build_time::measure(),
+        Some("documents") => package::documents(),
+        Some("site") => site::build(),
         Some("screenshots") => browser::screenshots(),
         Some("vendor") => vendor::vendor(),
         Some("help" | "--help" | "-h") => {
@@ -145,6 +152,7 @@ fn test() -> Outcome {
         ]),
     )?;
     house::check()?;
+    documents::check_links()?;
     browser::find()?;
     browser::find_valgrind()?;
     // This builds the program, too; `cargo build` would choose other features and build much of it
@@ -314,6 +322,9 @@ fn figures() -> Outcome {
     let mut run = Command::new(root().join("target/release/dzoa"));
     run.args(["run", "--set", "run.trials=20", "--set", "name=\"paper\"", "--out"]).arg(&out);
     step("dzoa run", &mut run)?;
+    let mut pictures = cargo();
+    pictures.args(["run", "--release", "--package", "dzoa-lab", "--example", "pictures"]);
+    step("pictures for people who decide", &mut pictures)?;
     let docs = root().join("docs");
     let reproduced = root().join("target/xtask-reproduce");
     let mut reproduce = Command::new(root().join("target/release/dzoa"));

@@ -1,6 +1,6 @@
 //! The Python package: its wheel and its tests.
 
-use crate::{Outcome, examples, output, python, root, step};
+use crate::{Outcome, documents, examples, output, python, root, step};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -30,7 +30,16 @@ pub fn test() -> Outcome {
     pytest.current_dir(root()).env("DZOA_PROGRAM", root().join("target/release/dzoa"));
     pytest.args(["-m", "pytest", "-q", "-p", "no:cacheprovider", "python/tests"]);
     step("pytest", &mut pytest)?;
-    examples::python(&python)
+    examples::python(&python)?;
+    documents::run(&python)
+}
+
+/// The links of the documents, and their code.
+pub fn documents() -> Outcome {
+    documents::check_links()?;
+    let (wheel, python) = (wheel()?, environment()?);
+    install(&python, &wheel)?;
+    documents::run(&python)
 }
 
 /// The tables of docs/black-box.md, beside nevergrad.
@@ -53,7 +62,8 @@ fn measure(folder: &str, document: &str) -> Outcome {
     step(document, &mut script)
 }
 
-fn install(python: &Path, wheel: &Path) -> Outcome {
+/// Puts the wheel into an environment that has what it needs.
+pub fn install(python: &Path, wheel: &Path) -> Outcome {
     let mut install = Command::new(python);
     install.args(["-m", "pip", "install", "--quiet", "--force-reinstall", "--no-deps"]).arg(wheel);
     output("pip install", &mut install).map(|_| ())

@@ -38,6 +38,7 @@ use dzoa_table::{
     suggestion,
 };
 use std::process::ExitCode;
+use terminal::Voice;
 
 /// `dzoa` alone, or a command that needs one more word.
 const MISSING: ErrorKind = ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
@@ -73,7 +74,20 @@ fn command(network: fn(NetworkCommand) -> Result<()>) -> Result<()> {
         Err(answer) => answer.exit(),
     };
     known_kernels()?;
-    match cli.command {
+    terminal::speak(match (cli.quiet, cli.verbose) {
+        (true, _) => Voice::Quiet,
+        (_, true) => Voice::Verbose,
+        _ => Voice::Usual,
+    });
+    perform(cli.command, network)
+}
+
+fn perform(command: Command, network: fn(NetworkCommand) -> Result<()>) -> Result<()> {
+    match command {
+        Command::Demo { dir } => commands::demo::demo(&dir, |words| {
+            let cli = Cli::try_parse_from(words).map_err(|error| usage_error(&error))?;
+            perform(cli.command, network)
+        }),
         Command::Run(args) => commands::run::run(&args),
         Command::Check(args) => match args.network.clone() {
             Some(file) => network(NetworkCommand::Check(args, file)),

@@ -1,5 +1,6 @@
 //! Progress on stderr: a bar on a terminal, plain lines elsewhere.
 
+use crate::terminal::{Voice, note, voice};
 use dzoa_lab::Watcher;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
@@ -17,7 +18,7 @@ const STEPS_PER_SECOND: f64 = 1000.0;
 /// length.
 pub struct Progress {
     bar: Option<ProgressBar>,
-    total: u64,
+    total: AtomicU64,
     done: AtomicU64,
     started: Instant,
     /// What is counted, if it is not work.
@@ -48,6 +49,9 @@ impl Progress {
     }
 
     fn with_style(total: u64, what: &str, style: &str, unit: Option<&'static str>) -> Self {
+        if voice() == Voice::Quiet {
+            return Self::hidden();
+        }
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
             bar.set_style(ProgressStyle::with_template(style).expect("the template is valid"));
@@ -58,14 +62,21 @@ impl Progress {
         if bar.is_none() {
             eprintln!("{what}");
         }
-        Self { bar, total, done: AtomicU64::new(0), started: Instant::now(), unit }
+        let (total, done) = (AtomicU64::new(total), AtomicU64::new(0));
+        Self { bar, total, done, started: Instant::now(), unit }
     }
 
     /// Shows nothing: for what is repeated behind the scenes.
     pub fn hidden() -> Self {
         let bar = Some(ProgressBar::hidden());
         let started = Instant::now();
-        Self { bar, total: 0, done: AtomicU64::new(0), started, unit: None }
+        Self { bar, total: AtomicU64::new(0), done: AtomicU64::new(0), started, unit: None }
+    }
+
+    /// There is so much to do, as it turns out.
+    pub fn expect(&self, total: u64) {
+        self.total.store(total, Ordering::Relaxed);
+        self.bar.iter().for_each(|bar| bar.set_length(total));
     }
 
     /// Whether it is a bar on a terminal, and not plain lines.
@@ -105,8 +116,9 @@ impl Progress {
         match &self.bar {
             Some(bar) => bar.set_position(done),
             None => {
-                let line = self.total.div_ceil(LINES).max(1);
-                if done / line > before / line || done == self.total {
+                let total = self.total.load(Ordering::Relaxed);
+                let line = total.div_ceil(LINES).max(1);
+                if done / line > before / line || done == total {
                     eprintln!("{}", self.line(done));
                 }
             }
@@ -114,10 +126,11 @@ impl Progress {
     }
 
     fn line(&self, done: u64) -> String {
+        let total = self.total.load(Ordering::Relaxed);
         if let Some(unit) = self.unit {
-            return format!("{done}/{} {unit}", self.total);
+            return format!("{done}/{total} {unit}");
         }
-        let share = done as f64 / self.total.max(1) as f64;
+        let share = done as f64 / total.max(1) as f64;
         let left = self.started.elapsed().mul_f64((1.0 - share).max(0.0) / share.max(1e-9));
         format!("{:.0} %, about {} left", 100.0 * share, minutes(left))
     }
@@ -156,7 +169,7 @@ impl Watcher for Waiting {
     fn note(&self, what: &str) {
         match self.0.get() {
             Some(progress) => progress.note(what),
-            None => eprintln!("{what}"),
+            None => note(what),
         }
     }
 

@@ -1,10 +1,39 @@
-//! Data on stdout.
+//! Data on stdout, and how much is said beside it.
 
 use console::Term;
 use dzoa::plan::Outline;
 use dzoa_report::{describe_plan, wrapped};
 use dzoa_table::{Error, Findings, Result};
 use std::io::{ErrorKind, Write};
+use std::sync::OnceLock;
+
+/// How much is said beside results and errors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Voice {
+    Quiet,
+    Usual,
+    Verbose,
+}
+
+static VOICE: OnceLock<Voice> = OnceLock::new();
+
+/// Sets the voice of the whole program, once.
+pub fn speak(voice: Voice) {
+    let _ = VOICE.set(voice);
+}
+
+/// How much may be said.
+pub fn voice() -> Voice {
+    VOICE.get().copied().unwrap_or(Voice::Usual)
+}
+
+/// A line on stderr for whoever holds the rows. A warning is said however quiet it should be.
+pub fn note(what: &str) {
+    if voice() != Voice::Quiet || what.starts_with("warning") {
+        eprintln!("{what}");
+    }
+}
 
 /// Prints data on stdout. A reader that has seen enough (`| head`) is no failure.
 pub fn print(text: &str) -> Result<()> {

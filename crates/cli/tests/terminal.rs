@@ -117,3 +117,81 @@ fn ctrl_c_in_many_trials_summarises_those_that_ended() {
     let left: Vec<_> = std::fs::read_dir(dir.path().join("r")).unwrap().flatten().collect();
     assert!(left.iter().all(|file| !file.file_name().to_string_lossy().starts_with("trace-")));
 }
+
+#[test]
+fn the_demo_goes_straight_through_where_there_is_no_terminal() {
+    let dir = tempdir().unwrap();
+    let output = dzoa(dir.path(), &["demo", "--dir", "talk", "--quiet"]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), said.as_str()), (Some(0), ""));
+    let told = String::from_utf8(output.stdout).unwrap();
+    // The open model, the promise, its condition, the false claim refuted, ours not.
+    let order = ["NONE", "EXACT", "at most one of the others", "VIOLATED", "consistent"];
+    let mut rest = told.as_str();
+    for word in order {
+        rest = rest.split_once(word).unwrap_or_else(|| panic!("{word}, in order: {told}")).1;
+    }
+    for file in ["private/report.html", "private/report.shared.html", "audit-paper/audit.svg"] {
+        assert!(dir.path().join("talk").join(file).is_file(), "{file}");
+    }
+    assert!(!told.contains("DIR"), "{told}");
+    let (status, text) = (dzoa(dir.path(), &["demo", "--dir", "talk"]), "exists already");
+    assert_eq!(status.status.code(), Some(2));
+    assert!(String::from_utf8(status.stderr).unwrap().contains(text));
+}
+
+/// On a terminal it waits for Enter; Ctrl-C ends it there, and nothing is left half told.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_demo_waits_on_a_terminal_and_ctrl_c_ends_it() {
+    use std::io::Write;
+    use std::process::{Command, Stdio};
+    use std::time::{Duration, Instant};
+    let dir = tempdir().unwrap();
+    // util-linux's `script` gives a program a terminal, and passes on how it ends.
+    let mut child = Command::new("script")
+        .args(["--quiet", "--flush", "--return", "--command"])
+        .arg(format!("{} demo", env!("CARGO_BIN_EXE_dzoa")))
+        .arg("told")
+        .current_dir(dir.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let told = || std::fs::read_to_string(dir.path().join("told")).unwrap_or_default();
+    let until = |what: &dyn Fn() -> bool| {
+        let begun = Instant::now();
+        while !what() {
+            assert!(begun.elapsed() < Duration::from_secs(60), "after a minute: {}", told());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    let waits = |times: usize| told().matches("Enter goes on").count() == times;
+    let mut keys = child.stdin.take().unwrap();
+    until(&|| waits(1));
+    keys.write_all(b"\r").unwrap();
+    until(&|| waits(2));
+    assert!(dir.path().join("dzoa-demo/open/report.html").is_file(), "{}", told());
+    keys.write_all(b"\x03").unwrap();
+    until(&|| told().contains("error: stopped; what was shown is in dzoa-demo"));
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{}", told());
+}
+
+#[test]
+fn quiet_leaves_the_result_and_verbose_tells_the_plan() {
+    let quick = ["--set", "algorithm.rounds=3", "--set", "algorithm.inner_steps=5"];
+    let dir = tempdir().unwrap();
+    let run = |word: &str| {
+        let output = dzoa(dir.path(), &[&["run", word][..], &quick].concat());
+        assert!(output.status.success());
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (text(output.stdout), text(output.stderr))
+    };
+    let (result, beside) = run("-q");
+    assert!(result.contains("NOMINAL") && beside.is_empty(), "{beside}");
+    let (result, beside) = run("-v");
+    assert!(result.contains("NOMINAL") && beside.contains("rounds"), "{beside}");
+    assert!(beside.contains("messages"), "the plan: {beside}");
+    let (status, text) = stderr(&["run", "-q", "-v"]);
+    assert_eq!((status, text.lines().count() < 5), (Some(2), true), "{text}");
+}

@@ -47,7 +47,7 @@ pub use pages::{
     run_html, shared_html,
 };
 pub use plan::describe_plan;
-pub use plot::{convergence_svg, scores_svg};
+pub use plot::{OnlookerPanel, convergence_svg, onlooker_svg, scores_svg};
 pub use private_file::{create_private, let_group_read, replace_private, sync_parent};
 pub use refusal::refused;
 pub use summary::{NOT_TO_BE_SHARED, PrivacyEntry, Summary};

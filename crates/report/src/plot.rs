@@ -1,23 +1,94 @@
 //! Charts as SVG.
 
-use crate::chart::{BLUE, RED};
+use crate::chart::{BLUE, RED, Style, append_legend};
 use crate::summary::Summary;
 use dzoa::run::evaluate::deviation;
 use kuva::prelude::*;
+use std::sync::Arc;
 
 /// The scores of an attack under the two data sets, and the threshold between them.
 pub fn scores_svg(scores: &[Vec<f64>; 2], threshold: f64, verdict: &str) -> String {
-    // In standard deviations under D, from its mean: numbers that a reader knows.
-    let (mean, deviation) = deviation(&scores[0]);
-    let unit = if deviation > 0.0 { deviation } else { 1.0 };
+    let unit = Unit::of(scores);
+    let plots = histograms(scores, &unit, Some(threshold), ["data set D", ROW_REPLACED]);
+    let layout = scores_layout(&plots, &format!("What the attacker sees: {verdict}"))
+        .with_reference_line(ReferenceLine::vertical(unit.of_score(threshold)))
+        .with_width(760.0)
+        .with_height(440.0);
+    render_to_svg(plots, layout)
+}
+
+const ROW_REPLACED: &str = "data set D', one row replaced";
+const WITH_AND_WITHOUT: [&str; 2] =
+    ["runs with one person's row", "runs with another in its place"];
+
+/// One attack of several: what was attacked, and its scores under the two data sets.
+pub struct OnlookerPanel<'a> {
+    /// Above the panel.
+    pub title: &'a str,
+    /// Under D and D'.
+    pub scores: &'a [Vec<f64>; 2],
+}
+
+/// What an onlooker can tell from each of several mechanisms, side by side.
+pub fn onlooker_svg(attacks: &[OnlookerPanel<'_>]) -> String {
+    let (mut all, mut layouts) = (Vec::new(), Vec::new());
+    for attack in attacks {
+        let unit = Unit::of(attack.scores);
+        let plots = histograms(attack.scores, &unit, None, WITH_AND_WITHOUT);
+        let whole = TickFormat::Custom(Arc::new(|value: f64| format!("{value:.0}")));
+        let mut layout = scores_layout(&plots, attack.title)
+            .with_title_size(20)
+            .with_label_size(18)
+            .with_tick_size(16)
+            .with_x_tick_format(whole);
+        layout.show_legend = false;
+        layouts.push(layout);
+        all.push(plots);
+    }
+    let mut scene = Figure::new(1, attacks.len())
+        .with_plots(all)
+        .with_layouts(layouts)
+        .with_cell_size(620.0, 400.0)
+        .with_spacing(10.0)
+        .with_padding(8.0)
+        .render();
+    let styles = [BLUE, RED].map(|color| Style { color, dash: None, marker: None });
+    let entries: Vec<(&str, &Style)> = WITH_AND_WITHOUT.into_iter().zip(&styles).collect();
+    append_legend(&mut scene, &entries, 2);
+    renumbered(&SvgBackend::new().render_scene(&scene))
+}
+
+/// Standard deviations under D, from its mean: numbers that a reader knows.
+struct Unit {
+    mean: f64,
+    deviation: f64,
+}
+
+impl Unit {
+    fn of(scores: &[Vec<f64>; 2]) -> Self {
+        let (mean, deviation) = deviation(&scores[0]);
+        Self { mean, deviation: if deviation > 0.0 { deviation } else { 1.0 } }
+    }
+
+    fn of_score(&self, score: f64) -> f64 {
+        (score - self.mean) / self.deviation
+    }
+}
+
+fn histograms(
+    scores: &[Vec<f64>; 2],
+    unit: &Unit,
+    threshold: Option<f64>,
+    names: [&str; 2],
+) -> Vec<Plot> {
     let scores = scores
         .each_ref()
-        .map(|scores| scores.iter().map(|score| (score - mean) / unit).collect::<Vec<f64>>());
-    let threshold = (threshold - mean) / unit;
+        .map(|scores| scores.iter().map(|&score| unit.of_score(score)).collect::<Vec<f64>>());
     let all = || scores.iter().flatten().copied().filter(|score| score.is_finite());
     let (low, high) =
         (all().fold(f64::INFINITY, f64::min), all().fold(f64::NEG_INFINITY, f64::max));
-    let range = if low < high { (low, high) } else { (threshold - 1.0, threshold + 1.0) };
+    let middle = unit.of_score(threshold.unwrap_or(unit.mean));
+    let range = if low < high { (low, high) } else { (middle - 1.0, middle + 1.0) };
     let histogram = |scores: &[f64], color: &str, label: &str| {
         Histogram::new()
             .with_data(scores.to_vec())
@@ -27,18 +98,14 @@ pub fn scores_svg(scores: &[Vec<f64>; 2], threshold: f64, verdict: &str) -> Stri
             .with_step(true)
             .with_legend(label)
     };
-    let plots: Vec<Plot> = vec![
-        histogram(&scores[0], BLUE, "data set D").into(),
-        histogram(&scores[1], RED, "data set D', one row replaced").into(),
-    ];
-    let layout = Layout::auto_from_plots(&plots)
-        .with_title(format!("What the attacker sees: {verdict}"))
+    vec![histogram(&scores[0], BLUE, names[0]).into(), histogram(&scores[1], RED, names[1]).into()]
+}
+
+fn scores_layout(plots: &[Plot], title: &str) -> Layout {
+    Layout::auto_from_plots(plots)
+        .with_title(title)
         .with_x_label("score, in standard deviations under D")
         .with_y_label("runs")
-        .with_reference_line(ReferenceLine::vertical(threshold))
-        .with_width(760.0)
-        .with_height(440.0);
-    render_to_svg(plots, layout)
 }
 
 /// Error against round on a log axis, with the spread over trials. `None` where there is no curve.

@@ -61,4 +61,4 @@ pub use reading::{Reading, SiteFile};
 pub use schema::{Feature, Schema};
 pub use shape::{Shape, ShapeKeys};
 pub use source::{DataSource, Split};
-pub use starter::{FIRST_STEPS, starter_study};
+pub use starter::{FIRST_STEPS, demo_study, starter_study};

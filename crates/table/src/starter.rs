@@ -7,6 +7,9 @@ use dzoa::streams::{Purpose, Streams, fill_normal};
 use rand::RngExt;
 use std::fmt::Write;
 
+const HOSPITALS: [&str; 5] = ["north", "south", "east", "west", "coast"];
+const PATIENTS: usize = 2000;
+const DEMO: &str = include_str!("demo.toml");
 const CONFIG: &str = include_str!("starter.toml");
 /// How often a pressure is not taken and a patient not asked, as in real files.
 const FORGOTTEN: f64 = 0.04;
@@ -16,6 +19,7 @@ const CLINICS: [(&str, usize); 3] = [("north", 80), ("south", 60), ("west", 40)]
 pub const FIRST_STEPS: &str = "\
 dzoa: sparse models from private rows, without a coordinator
 
+  dzoa demo                              the whole story in two minutes
   dzoa init --from north.csv south.csv   draft a config from one file per site
   dzoa init my-study                     or begin with a small made-up study
   dzoa check run.toml                    is everything ready?
@@ -29,6 +33,12 @@ dzoa: sparse models from private rows, without a coordinator
 pub fn starter_study() -> Vec<(String, String)> {
     let rows = CLINICS.map(|(name, rows)| (format!("{name}.csv"), clinic(name, rows)));
     std::iter::once(("run.toml".to_string(), config())).chain(rows).collect()
+}
+
+/// The same for `dzoa demo`: five hospitals with as many rows as a private model needs.
+pub fn demo_study() -> Vec<(String, String)> {
+    let rows = HOSPITALS.map(|name| (format!("{name}.csv"), clinic(name, PATIENTS)));
+    std::iter::once(("hospitals.toml".to_string(), DEMO.to_string())).chain(rows).collect()
 }
 
 /// The starter config, with the names that its comments list.

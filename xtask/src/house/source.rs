@@ -193,6 +193,10 @@ impl<'a> Visit<'a> for SourceFile {
         if is_for_tests(attributes(item)) {
             let span = item.span();
             self.lines -= span.end().line + 1 - span.start().line;
+            // Its file is one that is declared, all the same.
+            if let Item::Mod(module) = item {
+                self.modules.insert(module.ident.to_string());
+            }
         } else {
             visit::visit_item(self, item);
         }

@@ -4,6 +4,7 @@ use dzoa::plan::{Claimed, Plan};
 use dzoa_cli::args::{AgentArgs, LogFormat};
 use dzoa_cli::config::Config;
 use dzoa_cli::progress::Progress;
+use dzoa_cli::terminal::{Voice, voice};
 use dzoa_node::node::{Refusal, Running};
 use dzoa_table::{Error, Result, shown};
 use metrics::{counter, gauge};
@@ -16,6 +17,8 @@ use tracing_subscriber::EnvFilter;
 
 /// What is logged unless RUST_LOG says otherwise.
 const LOGGED: &str = "off,dzoa=info,dzoa_node=info";
+/// The same with `-v`: what the links do, too.
+const DETAILED: &str = "off,dzoa=debug,dzoa_node=debug,zenoh=info";
 /// How often progress is told.
 const EVERY: Duration = Duration::from_millis(250);
 /// How often in plain lines, once the rounds have begun.
@@ -53,7 +56,12 @@ impl Watch {
     pub fn new(args: &AgentArgs, config: &Config, plan: &Plan) -> Result<Self> {
         let json = args.log_format == LogFormat::Json;
         let asked = std::env::var("RUST_LOG").unwrap_or_default();
-        let directives = if asked.is_empty() { LOGGED } else { &asked };
+        let directives = match (asked.as_str(), voice()) {
+            ("", Voice::Quiet) => "warn",
+            ("", Voice::Usual) => LOGGED,
+            ("", Voice::Verbose) => DETAILED,
+            (asked, _) => asked,
+        };
         let filter = EnvFilter::try_new(directives).map_err(|error| {
             Error::input(format!("RUST_LOG: {} cannot be read: {error}", shown(&asked)))
                 .hint("for example RUST_LOG=warn, or RUST_LOG=info,dzoa_node=debug")
@@ -199,6 +207,7 @@ impl Watch {
         let Some(agent) = node.summing().filter(|_| !self.met) else { return };
         if let (Some(roster), Some(rounds)) = (agent.roster(), agent.rounds()) {
             (self.rounds, self.met) = (rounds, true);
+            self.progress.iter().for_each(|progress| progress.expect(rounds));
             self.say(&format!("all have met, and the roster is {}", roster.digest()));
         }
     }

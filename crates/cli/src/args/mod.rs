@@ -20,6 +20,7 @@ use values::{count, metrics_address, open_unit, positive, rounds};
 #[command(name = "dzoa", version, propagate_version = true, max_term_width = 100)]
 #[command(disable_help_subcommand = true)]
 #[command(after_help = "Examples:
+  dzoa demo                                  the whole story in two minutes
   dzoa run                                   the paper's example
   dzoa run config.toml --set run.trials=20   a config, with one value changed
   dzoa init my-study                         a config, a schema and a small data set to start from
@@ -28,6 +29,12 @@ use values::{count, metrics_address, open_unit, positive, rounds};
 Exit status: 0 done, 1 failed, 2 wrong input, 3 budget spent, 4 neighbour lost, 130 interrupted;
 `dzoa help exit-codes` says more.")]
 pub struct Cli {
+    /// Say only results, warnings and errors: no progress, no counts
+    #[arg(short, long, global = true, conflicts_with = "verbose", display_order = 900)]
+    pub quiet: bool,
+    /// Say more: the plan before a run, an agent's exchanges
+    #[arg(short, long, global = true, display_order = 901)]
+    pub verbose: bool,
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
@@ -36,6 +43,15 @@ pub struct Cli {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// The whole story in two minutes: a private fit, its pages, and the audit of a false claim
+    #[command(after_help = "Examples:
+  dzoa demo                 told step by step; Enter goes on
+  dzoa demo --dir talk      what it writes goes there")]
+    Demo {
+        /// Where to write
+        #[arg(long, value_name = "DIR", default_value = "dzoa-demo")]
+        dir: PathBuf,
+    },
     /// Simulate all agents in one process; without CONFIG, the paper's example
     #[command(after_help = "Examples:
   dzoa run

@@ -3,6 +3,7 @@
 pub mod audit;
 pub mod check;
 pub mod compare;
+pub mod demo;
 pub mod init;
 pub mod ledger;
 pub mod predict;

@@ -10,13 +10,13 @@ use crate::objectives::Objectives;
 use crate::outcome::{ended, outcome};
 use crate::progress::Progress;
 use crate::summarise::summarise;
-use crate::terminal;
+use crate::terminal::{self, Voice};
 use crate::trial::{Books, Stage, Trial};
 use dzoa::plan::{Charges, Data, Forecast};
 use dzoa::prelude::*;
 use dzoa::privacy::{Budget, EarlierRuns, Ledger};
-use dzoa_report::describe;
 use dzoa_report::ledger_file::{self, LedgerFile, affordable};
+use dzoa_report::{describe, describe_plan};
 use dzoa_table::{Error, Result, shown};
 use rayon::prelude::*;
 use std::path::Path;
@@ -36,6 +36,10 @@ pub fn run(args: &RunArgs) -> Result<()> {
     if args.dry_run {
         let outline = objectives.outline(&config.spec, &streams.trial(0))?;
         return terminal::print_plan(&config.name, &outline, args.common.json);
+    }
+    if terminal::voice() == Voice::Verbose {
+        let outline = objectives.outline(&config.spec, &streams.trial(0))?;
+        eprintln!("{}", describe_plan(&config.name, &outline));
     }
     let forecast = objectives.forecast(&config.spec, &streams.trial(0))?;
     let ledgers = open_ledgers(args, &config, &forecast, &streams.trial(0))?;
@@ -175,7 +179,7 @@ fn open_ledgers(
             note: &config.name,
         };
         if let Some(word) = file.begin(&run)? {
-            eprintln!("note: {word}");
+            terminal::note(&format!("note: {word}"));
         }
     }
     Ok(ledgers)

@@ -121,7 +121,7 @@ impl Config {
         }
         root.finish()?;
         let (given, root) = (node.to_json(), base.join(data.root));
-        let note = |note: &str| eprintln!("{note}");
+        let note = crate::terminal::note;
         Ok((Self { name, network, spec, mode, run, given, root, note }, data.spec))
     }
 

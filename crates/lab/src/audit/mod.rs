@@ -59,8 +59,10 @@ pub struct AuditSpec<'a> {
 pub struct Audited {
     /// audit.json
     pub report: AuditReport,
-    /// The scores under both data sets.
+    /// The scores under both data sets, as a picture.
     pub svg: String,
+    /// The same as numbers.
+    pub scores: [Vec<f64>; 2],
 }
 
 /// Runs the attack and its controls.
@@ -122,7 +124,7 @@ pub fn audit(
         controls,
     };
     let svg = scores_svg(&scores, finding.threshold, report.verdict);
-    Ok(Audited { report, svg })
+    Ok(Audited { report, svg, scores })
 }
 
 /// The plan of the whole run.

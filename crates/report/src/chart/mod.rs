@@ -10,6 +10,7 @@ mod png;
 pub use png::write_png;
 
 use kuva::prelude::*;
+use kuva::render::render::Scene;
 use std::sync::Arc;
 
 /// Okabe and Ito's blue.
@@ -124,6 +125,11 @@ impl Chart {
         }
         entries
     }
+}
+
+/// Entries below a scene of other plots.
+pub(crate) fn append_legend(scene: &mut Scene, entries: &[(&str, &Style)], columns: usize) {
+    legend::append(scene, entries, columns, TICK_SIZE);
 }
 
 impl Panel {
