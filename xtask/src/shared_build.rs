@@ -70,8 +70,8 @@ mod tests {
     #[test]
     fn no_crate_of_others_is_built_twice() {
         let tests = ["test", "--workspace"];
-        // Figures as PNG and Parquet come with the tests: these five are other crates then.
-        let ours = ["cli", "lab", "report", "table"];
+        // Figures as PNG and Parquet come with the tests: these four are other crates then.
+        let ours = ["dzoa-cli", "dzoa-lab", "dzoa-report", "dzoa-table"];
         let again = built_again(&["build"], &tests).unwrap();
         assert!(again.iter().all(|name| ours.contains(&name.as_str())), "{again:?}");
         let packages = ["build", "--package", "dzoa-cli", "--package", "dzoa-agent"];
@@ -81,7 +81,7 @@ mod tests {
         let wheel = ["rustc", "--lib", "--package", "dzoa-python"];
         let again = built_again(&wheel, &tests).unwrap();
         let own = |name: &str| {
-            ["python", "numpy", "target-lexicon"].contains(&name) || name.starts_with("pyo3")
+            ["dzoa-python", "numpy", "target-lexicon"].contains(&name) || name.starts_with("pyo3")
         };
         assert!(again.iter().all(|name| own(name)), "{again:?}");
     }
