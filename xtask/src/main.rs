@@ -28,6 +28,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
             archive, container (where an engine runs), SBOM, checksums; with --check install them
             where nothing else is, and use them
   wheel     make the wheel alone, in target/dist
+  publish   would crates.io take every crate as it is? Nothing is sent
   deny [DATABASE]
             licences, origins and known holes of other people's code; DATABASE is a clone of the
             advisories, where the network does not reach them
@@ -73,6 +74,7 @@ fn main() -> ExitCode {
         Some("dist") if checks => dist::check(),
         Some("dist") => dist::make(),
         Some("wheel") => dist::wheel(),
+        Some("publish") => publish(),
         Some("deny") => deny::check(flag.as_deref().map(Path::new)),
         Some("black-box") => package::measure_black_boxes(),
         Some("estimators") => package::measure_estimators(),
@@ -205,6 +207,13 @@ fn test() -> Outcome {
     crosscheck()?;
     against_numpy()?;
     package::test()
+}
+
+/// Packs every crate as `cargo publish` would, and sends nothing.
+fn publish() -> Outcome {
+    let mut publish = cargo();
+    publish.args(["publish", "--workspace", "--dry-run", "--no-verify", "--locked"]);
+    step("publish, without sending", &mut publish)
 }
 
 /// Our accountants against dp-accounting and opendp.
