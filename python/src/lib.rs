@@ -25,6 +25,9 @@ create_exception!(
 #[pyo3::pymodule]
 mod _core {
     #[pymodule_export]
+    #[allow(non_upper_case_globals)]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+    #[pymodule_export]
     use super::ObjectiveError;
     #[pymodule_export]
     use super::fit::{fit, partition, typical_row_norm};

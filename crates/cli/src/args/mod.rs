@@ -193,11 +193,9 @@ SIGTERM and Ctrl-C stop it after everything is kept; the same command goes on fr
   dzoa help run
   dzoa help config                     every key
   dzoa help config schema.row_norm     one of them; `schema` for all of a table
-  dzoa help exit-codes                 what scripts see
-  dzoa help json-schema > dzoa.schema.json
-                                       for editors: `#:schema ./dzoa.schema.json` on top")]
+  dzoa help exit-codes                 what scripts see")]
     Help {
-        /// A command, `config` and a key, `exit-codes`, or `json-schema`
+        /// A command, `config` and a key, or `exit-codes`
         topic: Vec<String>,
     },
     /// Print shell completions
@@ -569,4 +567,11 @@ pub enum SchemaAction {
         #[arg(long, value_name = "COLUMN")]
         target: Option<String>,
     },
+    /// Print the JSON Schema of configs and network files, by which editors complete and check
+    #[command(after_help = "Example:
+  dzoa schema json > dzoa.schema.json
+
+With `#:schema ./dzoa.schema.json` as its first line, a config is completed and checked by
+editors that know TOML (Taplo, Even Better TOML).")]
+    Json,
 }
