@@ -57,7 +57,7 @@ pub enum End {
         /// Our round.
         round: u64,
     },
-    /// A neighbour went on without us.
+    /// Others went on without us: a neighbour, or so many agents that no sum can be taken with us.
     LeftBehind {
         /// Who.
         name: String,
