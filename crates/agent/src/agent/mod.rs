@@ -57,8 +57,11 @@ pub fn agent(args: &AgentArgs) -> Result<()> {
     let mut watch = Watch::new(args, config, plan)?;
     let (samples, seat) = (&*problem.agents[k], plan.seat(k));
     let about = StateOwner { config, network: network.digest, samples, seat };
-    let State { opened, mut ledger, streams, run, root } =
+    let State { opened, mut ledger, streams, run, root, mended } =
         State::open(args, &about, &prepared.fresh)?;
+    if mended {
+        watch.warn("the last entry of the ledger was not finished and is made anew");
+    }
     if let Some(word) = begin(args, &about, &mut ledger, plan, run)? {
         watch.warn(&word);
     }
