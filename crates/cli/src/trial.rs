@@ -5,6 +5,7 @@ use crate::interrupt;
 use crate::objectives::{Objectives, plan};
 use crate::progress::Progress;
 use dzoa::baselines::Needs;
+use dzoa::inference::{Inference, NoInference};
 use dzoa::plan::{Data, Forecast, MeasuredNoise, Plan, Spending};
 use dzoa::prelude::*;
 use dzoa::privacy::{Entry, Ledger, RunId};
@@ -70,6 +71,8 @@ pub struct OnRows {
     pub optimum: Option<Optimum>,
     /// How well the mean model fits all rows.
     pub fit: Option<Fit>,
+    /// How sure every coefficient is, where that was asked for; of the first trial.
+    pub inference: Option<std::result::Result<Inference, NoInference>>,
     /// The paper's metric of what the agents report in the end.
     pub final_error: Option<f64>,
     /// Per agent, of the first trial if it finished.
@@ -175,7 +178,13 @@ impl Trial {
                 _ => Vec::new(),
             };
             let fit = Fit::of_problem(problem, &mean(&estimates), objectives.target_unit());
-            OnRows { noise, fit, ..OnRows::new(problem, optimum, &estimates, simulation.agents()) }
+            let inference = (trial == 0).then(|| plan.inference()).flatten();
+            OnRows {
+                noise,
+                fit,
+                inference,
+                ..OnRows::new(problem, optimum, &estimates, simulation.agents())
+            }
         });
         Ok(Self {
             status,
@@ -219,6 +228,7 @@ impl OnRows {
         let known = optimum.as_ref().and_then(|known| NormalisedError::new(&known.coefficients));
         Self {
             fit: None,
+            inference: None,
             final_error: known.map(|error| error.by_coordinate(estimates)),
             noise: Vec::new(),
             local: local_values(agents, &problem.agents),

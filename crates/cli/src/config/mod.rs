@@ -111,7 +111,8 @@ impl Config {
         let privacy = Privacy::read(&root.section("privacy")?, data.kind)?;
         let public = Suited { kind: data.kind, loss: data.loss.as_deref() };
         let (spec, mode) = algorithm::read(&root.section("algorithm")?, &privacy, public)?;
-        let spec = RunSpec { self_loop: network.self_loop, ..spec };
+        let inference = root.or("inference", false)?;
+        let spec = RunSpec { self_loop: network.self_loop, inference, ..spec };
         let section = root.section("run")?;
         let run = RunSettings::read(&section, data.kind)?;
         if run.reference == ReferenceWish::Never && spec.mechanism.needs_optimum() {

@@ -2,9 +2,10 @@
 
 use super::Refused;
 use super::claimed::Claimed;
-use super::data::Boxes;
+use super::data::{Boxes, Data};
 use super::given::{Auto, PerAgent};
 use super::spec::RunSpec;
+use crate::inference::NoInference;
 use crate::network::Graph;
 use crate::problem::Objective;
 use crate::run::BuildError;
@@ -60,6 +61,26 @@ pub(super) fn check_sums(spec: &RunSpec) -> Result<(), Refused> {
         }),
         false => Ok(()),
     }
+}
+
+/// Refuses intervals that nobody knows how to make.
+pub(super) fn check_inference(spec: &RunSpec, data: &Data) -> Result<(), Refused> {
+    if !spec.inference {
+        return Ok(());
+    }
+    let Data::Rows(problem) = data else { return Err(Refused::NeedsRows("inference")) };
+    if spec.mechanism.claimed() != Claimed::Nothing {
+        return Err(Refused::NoIntervals { mechanism: spec.mechanism.name() });
+    }
+    match problem.loss.likelihood() {
+        Some(_) => Ok(()),
+        None => Err(NoInference::NoLikelihood(problem.loss.name()).into()),
+    }
+}
+
+/// Refuses what takes the rows of all agents where one is planned for.
+pub(super) fn check_alone(spec: &RunSpec) -> Result<(), Refused> {
+    if spec.inference { Err(Refused::OnlyTogether("inference")) } else { Ok(()) }
 }
 
 pub(super) fn check_positive(key: &'static str, value: f64) -> Result<(), Refused> {
