@@ -17,6 +17,7 @@ mod risk;
 mod scale;
 mod sparse;
 mod synthetic;
+mod variables;
 
 pub use black_box::{BlackBox, Limits, Oracle, OracleError, Points};
 pub use closed::Closed;
@@ -33,6 +34,7 @@ pub use risk::{EmpiricalRisk, TILE};
 pub use scale::Scale;
 pub use sparse::{LineTable, Sharing};
 pub use synthetic::Synthetic;
+pub use variables::{BadVariable, Variable, Variables};
 
 use dzoa_privacy::Digest;
 use loss::{Epigraph, Loss};
