@@ -230,11 +230,8 @@ fn kinks_are_told_from_noise() {
             BlackBox::new(P, move |x: &[f64]| {
                 let call = calls.fetch_add(1, Ordering::Relaxed);
                 let mut noise = [0.0; 1];
-                let mut rng = Streams::from_seed(k).rng(
-                    dzoa::streams::Purpose::Curvature,
-                    "noise",
-                    call,
-                );
+                let mut rng =
+                    Streams::from_seed(k).rng(dzoa::streams::Purpose::Curvature, "noise", call);
                 dzoa::streams::fill_normal(&mut rng, &mut noise);
                 sphere(&x.iter().map(|x| x - k as f64 / 4.0).collect::<Vec<f64>>()) + 0.1 * noise[0]
             })

@@ -8,8 +8,8 @@
 //! session.absorb      the sum of all parts: the same next point everywhere
 //! ```
 
-use super::{Certainty, SumMethod, Told};
 use super::ask::{Ask, Question};
+use super::{Certainty, SumMethod, Told};
 use dzoa_privacy::joint::{
     Context, Members, NoContext, NoGrid, NoRegion, NoSum, Opening, Shares, Sum, Transcript, Turn,
     Words,

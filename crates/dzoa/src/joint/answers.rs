@@ -67,12 +67,7 @@ impl Answers for EmpiricalRisk {
 }
 
 /// The loss of every row at each of these points.
-fn values(
-    risk: &EmpiricalRisk,
-    points: &[f64],
-    rows: Range<usize>,
-    visit: &mut dyn FnMut(&[f64]),
-) {
+fn values(risk: &EmpiricalRisk, points: &[f64], rows: Range<usize>, visit: &mut dyn FnMut(&[f64])) {
     let columns = risk.samples.rows.width().max(1);
     for row in rows {
         let target = risk.samples.targets[row];

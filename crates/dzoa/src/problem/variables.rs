@@ -98,9 +98,8 @@ impl Variables {
 
     /// Whether coordinates are the variables themselves: a penalty is about those.
     pub fn are_plain(&self) -> bool {
-        let plain = |v: &Mapped| {
-            !v.variable.log && !v.variable.integer && v.start == 0.0 && v.unit == 1.0
-        };
+        let plain =
+            |v: &Mapped| !v.variable.log && !v.variable.integer && v.start == 0.0 && v.unit == 1.0;
         self.free.len() == self.all.len() && self.all.iter().all(plain)
     }
 

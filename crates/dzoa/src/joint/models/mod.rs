@@ -71,7 +71,7 @@ pub struct Models {
     penalty: Penalty,
     seen: Seen,
     stage: Stage,
-    /// What is asked now.
+    /// What is asked now; nothing once all is said.
     pending: Arc<[f64]>,
     done: u64,
     certainty: Certainty,
@@ -85,7 +85,6 @@ enum Stage {
     Repeating(Box<Search>),
     Spread(Spread),
     Cloud(Cloud),
-    Over,
 }
 
 impl Models {
@@ -105,13 +104,12 @@ impl Models {
         new
     }
 
-
     /// Asks for these points next, or for as many as there are values left.
     fn put(&mut self, mut points: Vec<Vec<f64>>) {
         let left = self.settings.values.saturating_sub(self.seen.points.len() as u64);
         points.truncate(usize::try_from(left).unwrap_or(usize::MAX));
-        if points.is_empty() || self.done >= self.settings.rounds {
-            self.stage = Stage::Over;
+        if self.done >= self.settings.rounds {
+            points.clear();
         }
         self.pending = points.concat().into();
     }
@@ -147,7 +145,6 @@ impl Models {
                 Stage::Spread(spread) => spread.next(view),
                 Stage::Cloud(cloud) if cloud.size() < self.settings.finest => Vec::new(),
                 Stage::Cloud(cloud) => cloud.next(view),
-                Stage::Over => Vec::new(),
             };
             self.note();
             return self.put(points);
@@ -161,7 +158,7 @@ impl Models {
             Stage::Searching(search) => search.learn(asked, view),
             Stage::Repeating(_) => self.certainty.noise = Some(deviation(&self.seen.values[asked])),
             Stage::Cloud(cloud) => cloud.learn(asked, &self.seen),
-            Stage::Opening | Stage::Spread(_) | Stage::Over => {}
+            Stage::Opening | Stage::Spread(_) => {}
         }
     }
 

@@ -94,8 +94,7 @@ impl Spread {
             let direction = self.rng.direction(n);
             for sign in [1.0, -1.0] {
                 let along = self.centre.iter().zip(&direction);
-                let mut point: Vec<f64> =
-                    along.map(|(c, d)| c + sign * self.radius * d).collect();
+                let mut point: Vec<f64> = along.map(|(c, d)| c + sign * self.radius * d).collect();
                 view.variables.settle(&mut point);
                 points.push(point);
             }

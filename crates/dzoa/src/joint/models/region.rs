@@ -67,12 +67,7 @@ pub(super) fn best_step(model: Quadratic<'_>, within: Within<'_>) -> Vec<f64> {
 }
 
 /// How much of a way there is room for, and who meets its bound then.
-fn longest(
-    free: &[usize],
-    way: &[f64],
-    step: &[f64],
-    room: &[[f64; 2]],
-) -> (f64, Option<usize>) {
+fn longest(free: &[usize], way: &[f64], step: &[f64], room: &[[f64; 2]]) -> (f64, Option<usize>) {
     let mut shortest = (1.0, None);
     for (at, (&p, way)) in free.iter().zip(way).enumerate() {
         let [low, high] = room[p];

@@ -16,6 +16,7 @@ use super::interpolation::{Interpolation, Seen, apart, length};
 use super::region::{Quadratic, Within, best_step};
 use crate::joint::quadratic::times;
 use crate::problem::Variables;
+use std::collections::VecDeque;
 use std::ops::Range;
 
 /// What the search asks next.
@@ -52,8 +53,8 @@ pub(super) struct Search {
     promised: f64,
     /// The points may lie badly.
     doubted: bool,
-    /// The region shrank so often in a row because promises were not kept.
-    failures: u32,
+    /// Whether each of the last promises was kept at least roughly.
+    kept: VecDeque<bool>,
     /// Steps whose promise was below rounding.
     tiny: u32,
     /// The least `finest`.
@@ -81,8 +82,10 @@ const EXACT: f64 = 1e-6;
 const QUADRATIC: f64 = 1e-5;
 /// Rounding of a sum, beside its size.
 const ROUNDING: f64 = 1e-15;
-/// So many failures in a row are no accident.
-const FAILURES: u32 = 4;
+/// A function that no quadratic is like on this scale, in first steps, is not smooth.
+const CLOSE: f64 = 2e-5;
+/// Steps that are judged together, at least.
+const LEAST_STEPS: usize = 15;
 
 impl Search {
     /// From the first points: the start, and steps along the axes.
@@ -97,7 +100,7 @@ impl Search {
             ratio: f64::NAN,
             promised: f64::INFINITY,
             doubted: false,
-            failures: 0,
+            kept: VecDeque::new(),
             tiny: 0,
             end,
         }
@@ -151,7 +154,7 @@ impl Search {
             if self.finest < self.end || self.tiny > 2 {
                 return self.beside(view).map_or(Next::Found, Next::Ask);
             }
-            if self.failures >= FAILURES {
+            if self.is_broken(view) {
                 return Next::Broken;
             }
             if std::mem::take(&mut self.doubted)
@@ -166,7 +169,7 @@ impl Search {
             self.promised = -self.model.quadratic().change(&step);
             if self.promised.is_nan() || self.promised <= ROUNDING * least.abs() {
                 self.tiny += u32::from(self.finest < 1e-2 || self.holds());
-                self.shrink(false);
+                self.shrink();
             } else if length(&step) < 0.5 * self.finest || view.seen.position(&point).is_some() {
                 // A model that holds needs no better points to look closer.
                 if !self.holds()
@@ -174,7 +177,7 @@ impl Search {
                 {
                     return Next::Ask(vec![point]);
                 }
-                self.shrink(false);
+                self.shrink();
             } else {
                 let promised = self.promised;
                 self.expects = Expects::Step { from: centre.clone(), least, promised };
@@ -298,9 +301,7 @@ impl Search {
         if self.radius <= 1.5 * self.finest {
             self.radius = self.finest;
         }
-        if self.ratio > 0.7 {
-            self.failures = 0;
-        }
+        self.kept.push_back((self.ratio - 1.0).abs() < 0.5);
         self.model.take(new, None, self.reach_of_members(), view.seen);
         let kept = (self.ratio - 1.0).abs() <= EXACT;
         if !kept && !self.tested {
@@ -323,8 +324,18 @@ impl Search {
         let badly = self.model.distance(self.model.farthest()) > 2.0 * self.radius;
         if !badly && self.radius <= self.finest && far <= self.finest {
             self.doubted = false;
-            self.shrink(true);
+            self.shrink();
         }
+    }
+
+    /// Closer and closer, and still few promises are kept: no quadratic is like this function.
+    fn is_broken(&mut self, view: View<'_>) -> bool {
+        let many = (4 * view.variables.free()).max(LEAST_STEPS);
+        while self.kept.len() > many {
+            self.kept.pop_front();
+        }
+        let kept = self.kept.iter().filter(|kept| **kept).count();
+        self.finest < CLOSE && self.kept.len() == many && 5 * kept <= many
     }
 
     /// With all pairs of axes a model is as good as it gets only where nothing bends otherwise.
@@ -335,11 +346,11 @@ impl Search {
         }
     }
 
-    /// Looks closer. `failed` says why.
-    fn shrink(&mut self, failed: bool) {
-        self.failures += u32::from(failed);
+    /// Looks closer.
+    fn shrink(&mut self) {
         self.finest *= 0.1;
-        let closer = if self.radius > 10.0 * self.finest { 0.5 * self.radius } else { 5.0 * self.finest };
+        let closer =
+            if self.radius > 10.0 * self.finest { 0.5 * self.radius } else { 5.0 * self.finest };
         self.radius = closer.max(self.finest);
     }
 
@@ -388,9 +399,7 @@ impl Search {
         let start = &points[0];
         let along: Vec<Option<usize>> = (0..n)
             .map(|p| {
-                let moves = |at: &usize| {
-                    (0..n).all(|q| (points[*at][q] != start[q]) == (p == q))
-                };
+                let moves = |at: &usize| (0..n).all(|q| (points[*at][q] != start[q]) == (p == q));
                 (1..points.len()).filter(moves).min_by(|a, b| values[*a].total_cmp(&values[*b]))
             })
             .collect();

@@ -17,13 +17,13 @@ use crate::baselines::Needs;
 use crate::guarantee::NoGuarantee;
 use crate::joint::{Hidden, NoRound, Question, SessionOpening, Slopes, SumMethod};
 use crate::network::Graph;
-use crate::problem::{PublicProblem, Variables};
 use crate::problem::loss::Targets;
 use crate::problem::regularizer::Penalty;
+use crate::problem::{PublicProblem, Variables};
 use crate::registry::Options;
 use dzoa_privacy::joint::{JointQuery, Members, NoGrid, Region, Shares, Silo};
-use std::sync::Arc;
 use dzoa_privacy::{Accountant, Budget, Colluders, Digest, Event, ExactGaussian, gaussian};
+use std::sync::Arc;
 
 /// Bits of mu that are not used: machines whose exponentials differ in the last place still choose
 /// the same number.

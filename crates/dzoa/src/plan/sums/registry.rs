@@ -4,16 +4,16 @@
 //! and Python read the table.
 
 use super::rules::{
-    CLIP_GAINS, DescentRule, FINEST, HALF_STEP, JointSizes, NEWTON_SUMS, NewtonRule, PLAIN_NEWTON_STEPS,
-    descent_rule, model_values, newton_rule,
-    shares,
+    CLIP_GAINS, DescentRule, FINEST, HALF_STEP, JointSizes, NEWTON_SUMS, NewtonRule,
+    PLAIN_NEWTON_STEPS, descent_rule, model_values, newton_rule, shares,
 };
 use crate::guarantee::NoGuarantee;
 use crate::joint::{
-    DescentSettings, ModelSettings, Models, Newton, NewtonSettings, Probing, Question, Slopes, SumDescent, SumMethod,
+    DescentSettings, ModelSettings, Models, Newton, NewtonSettings, Probing, Question, Slopes,
+    SumDescent, SumMethod,
 };
-use crate::problem::{PublicProblem, Variables};
 use crate::problem::regularizer::Penalty;
+use crate::problem::{PublicProblem, Variables};
 use crate::registry::{NumberRange, OptionKey, Options};
 use std::sync::Arc;
 
