@@ -1,9 +1,8 @@
 //! `joint-models`: what it finds from how many values, and that no question leaves the bounds.
 
-use dzoa::plan::{Auto, Boxes, Data, Plan, RunSpec};
+use dzoa::plan::{Algorithm, Auto, Boxes, Data, Mechanism, Plan, RunSpec};
 use dzoa::prelude::*;
 use dzoa::problem::{BlackBox, Limits, Variable, Variables};
-use dzoa::run::Simulation;
 use dzoa::tuning::Setting;
 use proptest::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;

@@ -64,6 +64,8 @@ pub struct Suited<'a> {
     pub columns: usize,
     /// Whether the penalty has no kinks.
     pub smooth_penalty: bool,
+    /// Whether rounds or steps of the two-point loop were given, which nothing else reads.
+    pub looped: bool,
 }
 
 impl Mechanism {
@@ -75,7 +77,8 @@ impl Mechanism {
     pub fn algorithm_for(&self, data: Suited<'_>) -> &'static str {
         let smooth = data.loss.is_some_and(|loss| loss.smoothness().is_some());
         let boxes = data.kind != DataKind::Rows;
-        let modelled = boxes && data.smooth_penalty && data.columns <= MOST_MODELLED;
+        let small = data.columns <= MOST_MODELLED;
+        let modelled = boxes && small && data.smooth_penalty && !data.looped;
         match (self.sums(), self.needs_of_loop()) {
             (Some(SumTerms::Hidden { .. }), _) if boxes => "joint-values",
             (_, Some(_)) => "d-zoa",

@@ -249,7 +249,7 @@ impl Search {
         let within = Within { radius: self.radius, room: &room };
         let step = best_step(model, within);
         let centre = &view.seen.points[self.model.centre];
-        let mut point = self.moved(view, &step, &room);
+        let point = self.moved(view, &step, &room);
         let whole: Vec<usize> =
             (0..point.len()).filter(|&p| view.variables.is_integer(p)).collect();
         if whole.is_empty() || whole.len() == point.len() {
