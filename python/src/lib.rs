@@ -3,6 +3,7 @@
 //! work without the GIL.
 
 mod fit;
+mod journal;
 mod minimize;
 mod named;
 mod network;

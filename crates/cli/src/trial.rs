@@ -6,7 +6,7 @@ use crate::objectives::{Objectives, plan};
 use crate::progress::Progress;
 use dzoa::baselines::Needs;
 use dzoa::inference::{Inference, NoInference};
-use dzoa::plan::{Data, Forecast, MeasuredNoise, Plan, Spending};
+use dzoa::plan::{Boxes, Data, Forecast, MeasuredNoise, Plan, Spending};
 use dzoa::prelude::*;
 use dzoa::privacy::{Entry, Ledger, RunId};
 use dzoa::reference::{Optimum, ReferenceError, ReferenceWish};
@@ -172,6 +172,7 @@ impl Trial {
             (0..simulation.len()).map(|k| simulation.estimate(k)).collect();
         let Recorded { trace, errors, objective, consensus, best, divergence } =
             recording.finish(&estimates)?;
+        let (estimates, best) = outside(&data, estimates, best);
         let on_rows = data.problem().map(|problem| {
             let noise = match (trial, status == Status::Finished) {
                 (0, true) => measured_noise(&plan, simulation.agents(), streams),
@@ -235,6 +236,19 @@ impl OnRows {
             optimum,
         }
     }
+}
+
+/// What agents report and the best point, as the programs take them.
+fn outside(
+    data: &Data,
+    estimates: Vec<Vec<f64>>,
+    best: Option<BestSeen>,
+) -> (Vec<Vec<f64>>, Option<BestSeen>) {
+    let Data::Boxes(Boxes { variables: Some(variables), .. }) = data else {
+        return (estimates, best);
+    };
+    let best = best.map(|best| BestSeen { point: variables.outside(&best.point), ..best });
+    (estimates.iter().map(|estimate| variables.outside(estimate)).collect(), best)
 }
 
 fn trace_of(data: &Data) -> TraceOf {

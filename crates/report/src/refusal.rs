@@ -63,6 +63,7 @@ pub fn refused(refused: Refused) -> Error {
         | Refused::NotCounted
         | Refused::Samples { .. }
         | Refused::NeedsRows(_)
+        | Refused::PenaltyElsewhere
         | Refused::Unmeasured => Error::input(refused.to_string())
             .hint("docs/black-box.md says what programs can be asked for"),
     }

@@ -65,6 +65,10 @@ struct DataRead<D> {
     kind: DataKind,
     /// The loss; programs have none.
     loss: Option<Arc<dyn Loss>>,
+    /// Variables of programs.
+    columns: usize,
+    /// Whether the penalty has no kinks.
+    smooth_penalty: bool,
     /// `data.root`
     root: PathBuf,
 }
@@ -109,7 +113,13 @@ impl Config {
         let data = read_data(&root)?;
         let network = NetworkSection::read(&root.section("network")?)?;
         let privacy = Privacy::read(&root.section("privacy")?, data.kind)?;
-        let public = Suited { kind: data.kind, loss: data.loss.as_deref() };
+        let public = Suited {
+            kind: data.kind,
+            loss: data.loss.as_deref(),
+            columns: data.columns,
+            smooth_penalty: data.smooth_penalty,
+            looped: false,
+        };
         let (spec, mode) = algorithm::read(&root.section("algorithm")?, &privacy, public)?;
         let inference = root.or("inference", false)?;
         let spec = RunSpec { self_loop: network.self_loop, inference, ..spec };

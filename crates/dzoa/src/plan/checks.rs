@@ -30,6 +30,10 @@ pub(super) fn check_boxes(boxes: &Boxes, graph: &Graph) -> Result<(), Refused> {
     }
     let expected = boxes.boxes.first().map_or(0, |known| known.dim());
     let odd = boxes.boxes.iter().zip(graph.names()).find(|(known, _)| known.dim() != expected);
+    let moved = boxes.variables.as_ref().is_some_and(|variables| !variables.are_plain());
+    if moved && !boxes.regularizer.is_zero() && boxes.eta > 0.0 {
+        return Err(Refused::PenaltyElsewhere);
+    }
     match odd {
         Some((known, name)) => {
             let (name, got) = (name.clone(), known.dim());

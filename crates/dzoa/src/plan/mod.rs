@@ -222,6 +222,12 @@ pub enum Refused {
         /// Its value.
         value: f64,
     },
+    /// A penalty on variables whose coordinates are not themselves.
+    #[error(
+        "a regularizer pulls variables to zero, and these have a start, bounds or a scale of their \
+         own"
+    )]
+    PenaltyElsewhere,
     /// Black boxes whose curvature was not measured, and no step was given.
     #[error("no step was given, and the curvature was not measured")]
     Unmeasured,
