@@ -8,7 +8,7 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// A wheel of the library alone, for every Python from 3.10 on, with the tools of a virtual
 /// environment of their own.
-fn wheel() -> Result<PathBuf, String> {
+pub fn wheel() -> Result<PathBuf, String> {
     let python = environment()?;
     let wheels = root().join("target/wheels");
     // Only the new one may be there afterwards.
