@@ -15,7 +15,8 @@ pub fn document(results: &[(String, Value)], level: &str, numpy: [f64; 3]) -> St
          filling the block of directions with normals, the products of the rows (or of the Gram \
          matrix) with them, and one pass that adds up the \
          loss differences ([benches/src/floor.rs](../benches/src/floor.rs)). \
-         [build-time.md](build-time.md) has what a build from nothing takes.\n"
+         [build-time.md](build-time.md) has what a build from nothing takes, and \
+         [large-data.md](large-data.md) what 20,000 to 10 million rows take, beside scikit-learn.\n"
     );
     for (section, result) in results {
         match section.as_str() {

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import privacy
 from ._audit import AuditResult, audit
-from ._core import ObjectiveError
+from ._core import ObjectiveError, __version__
 from ._minimize import Result, minimize
 from ._statement import PrivacyStatement
 
@@ -36,6 +36,7 @@ __all__ = [
     "PrivacyLeakWarning",
     "PrivacyStatement",
     "Result",
+    "__version__",
     "audit",
     "minimize",
     "privacy",

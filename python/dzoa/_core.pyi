@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+__version__: str
+
 class ObjectiveError(RuntimeError): ...
 
 class Event:

@@ -3,6 +3,7 @@
 //! work without the GIL.
 
 mod fit;
+mod journal;
 mod minimize;
 mod named;
 mod network;
@@ -24,6 +25,9 @@ create_exception!(
 /// The native part of `dzoa`.
 #[pyo3::pymodule]
 mod _core {
+    #[pymodule_export]
+    #[allow(non_upper_case_globals)]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
     #[pymodule_export]
     use super::ObjectiveError;
     #[pymodule_export]

@@ -1,6 +1,7 @@
 //! `dzoa.minimize`: Python callables, one per agent.
 
 use crate::ObjectiveError;
+use crate::journal;
 use crate::named::regularizer;
 use crate::network::Network;
 use crate::oracle::{EarlyEnd, FirstError, PyOracle, count_samples};
@@ -15,7 +16,7 @@ use dzoa::plan::{
 };
 use dzoa::prelude::ZerothOrder;
 use dzoa::privacy::{Claim, Colluders, Statement};
-use dzoa::problem::{BlackBox, Failure, Limits};
+use dzoa::problem::{BlackBox, Failure, Limits, Oracle, Variable, Variables};
 use dzoa::run::evaluate::mean;
 use dzoa::run::{BestSeen, Observer, RoundView, Simulation, ValueRecord, ValueRecorder};
 use dzoa::tuning::Setting;
@@ -24,14 +25,21 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 /// What Python hands over; every value was checked there.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct MinimizeOptions {
     dim: usize,
+    algorithm: String,
+    /// Name, start, low, high, whether its scale is logarithmic, and whether it is whole.
+    variables: Option<Vec<(String, Option<f64>, f64, f64, bool, bool)>>,
+    time_limit: Option<f64>,
+    journal: Option<PathBuf>,
     batched: bool,
     per_sample: bool,
     rho: Option<f64>,
@@ -94,12 +102,55 @@ impl MinimizeOptions {
         })
     }
 
-    /// Values under joint sums where the mechanism protects those, D-ZOA else.
+    /// The one that was named, or the one that suits mechanism and variables.
     fn algorithm(&self, mechanism: &Mechanism) -> PyResult<Algorithm> {
         let kind = DataKind::Boxes { per_sample: self.per_sample, counted: self.samples.is_some() };
-        let name = mechanism.algorithm_for(Suited { kind, loss: None });
-        Algorithm::named(name, &Setting::default())
-            .ok_or_else(|| PyValueError::new_err(format!("algorithm: unknown `{name}`")))
+        let penalty = regularizer(&self.regularizer, self.l1_ratio)?;
+        let suited = Suited {
+            kind,
+            loss: None,
+            columns: self.dim,
+            smooth_penalty: self.eta == 0.0 || penalty.is_smooth(),
+            looped: self.looped(),
+        };
+        let name = match self.algorithm.as_str() {
+            "auto" => mechanism.algorithm_for(suited),
+            name => name,
+        };
+        let known = Algorithm::names_for(kind);
+        let named = known.contains(&name).then(|| Algorithm::named(name, &Setting::default()));
+        named.flatten().ok_or_else(|| {
+            let known = known.join(", ");
+            PyValueError::new_err(format!("algorithm: unknown `{name}`; hint: auto, {known}"))
+        })
+    }
+
+    /// Whether rounds or steps of the two-point loop were given.
+    fn looped(&self) -> bool {
+        let numbers = [self.rho, self.smoothing, self.step];
+        let counts = [self.inner_steps, self.directions];
+        numbers.iter().any(Option::is_some)
+            || counts.iter().any(Option::is_some)
+            || self.rounds.is_some()
+            || self.antithetic.is_some()
+            || self.orthogonal.is_some()
+            || self.average.as_deref().is_some_and(|average| average != "auto")
+    }
+
+    /// What the callables are functions of, where anything is said about it.
+    fn variables(&self) -> PyResult<Option<Arc<Variables>>> {
+        let Some(all) = &self.variables else { return Ok(None) };
+        let variable =
+            |(name, start, low, high, log, integer): &(String, _, f64, f64, bool, bool)| {
+                let (name, log, integer) = (name.clone(), *log, *integer);
+                Variable { name, start: *start, low: *low, high: *high, log, integer }
+            };
+        let checked = Variables::new(all.iter().map(variable).collect())
+            .map_err(|bad| PyValueError::new_err(bad.to_string()))?;
+        match checked.free() {
+            0 => Err(PyValueError::new_err("bounds: all variables are fixed; nothing to be found")),
+            _ => Ok(Some(Arc::new(checked))),
+        }
     }
 
     fn mechanism(&self) -> PyResult<Mechanism> {
@@ -167,12 +218,23 @@ pub fn minimize<'py>(
     options: MinimizeOptions,
     callback: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let (run_streams, root) = streams(options.seed)?;
+    let seed = match (&options.journal, options.seed) {
+        (Some(directory), seed) => Some(journal::seed(directory, seed)?),
+        (None, seed) => seed,
+    };
+    let (run_streams, root) = streams(seed)?;
     let graph = network.graph(&root)?;
     let early = EarlyEnd::default();
     let boxes = boxes(py, objectives, &graph, &options, &early)?;
     let spec = options.spec()?;
+    if options.journal.is_some() && spec.mechanism.claimed().claim() == Claim::Exact {
+        let name = spec.mechanism.name();
+        return Err(PyValueError::new_err(format!(
+            "journal: holds values that mechanism=\"{name}\" is to protect"
+        )));
+    }
     let known = Boxes {
+        variables: options.variables()?,
         regularizer: regularizer(&options.regularizer, options.l1_ratio)?,
         eta: options.eta,
         samples: options.samples.clone(),
@@ -180,6 +242,7 @@ pub fn minimize<'py>(
         c1: options.c1,
         ..Boxes::new(boxes.clone())
     };
+    let plan_variables = known.variables.clone();
     let minimized = interruptible(py, options.threads, &early.stop, || {
         let penalty = known.penalty(options.eta);
         let known = known.measured(&spec, &graph, &run_streams)?;
@@ -188,9 +251,12 @@ pub fn minimize<'py>(
         let rounds = plan.rounds();
         let every = options.record_every.unwrap_or_else(|| plan.record_values_every());
         let mut recorder = ValueRecorder::new(boxes.clone(), penalty, every, rounds);
-        let mut caller = Caller { callback, early: early.clone() };
+        let variables = plan_variables.clone();
+        let mut caller = Caller { callback, early: early.clone(), variables };
         let mut listener = Listener(early.stop.clone());
-        let mut observer: Vec<&mut dyn Observer> = vec![&mut recorder, &mut caller, &mut listener];
+        let mut clock = Clock(options.time_limit.map(|limit| (Instant::now(), limit)));
+        let mut observer: Vec<&mut dyn Observer> =
+            vec![&mut recorder, &mut caller, &mut listener, &mut clock];
         let status = simulation.run(&mut observer);
         drop(observer);
         // The value of what is returned, also where the run ended early.
@@ -251,7 +317,14 @@ impl Minimized {
     /// As `dzoa.Result` takes it.
     fn into_dictionary(self, py: Python<'_>, seeded: bool) -> PyResult<Bound<'_, PyDict>> {
         let reasons = self.reasons();
+        let certainty = self.simulation.sums().and_then(|sums| sums.certainty());
         let Self { plan, simulation, boxes, seen, status, estimates } = self;
+        let variables = match plan.data() {
+            Data::Boxes(boxes) => boxes.variables.clone(),
+            Data::Rows(_) => None,
+        };
+        let estimates: Vec<Vec<f64>> =
+            estimates.into_iter().map(|estimate| outside(&variables, estimate)).collect();
         let Seen { records, value, best, divergence, .. } = seen;
         let (graph, agents) = (plan.graph(), simulation.agents());
         let result = PyDict::new(py);
@@ -260,8 +333,15 @@ impl Minimized {
         result.set_item("coefficients", PyArray2::from_vec2(py, &estimates)?)?;
         result.set_item("fun_final", value)?;
         result.set_item("fun", best.as_ref().map(|best| best.objective))?;
-        let point = best.map_or_else(|| mean(&estimates), |best| best.point);
+        let point = best.map_or_else(|| mean(&estimates), |best| outside(&variables, best.point));
         result.set_item("x", PyArray1::from_vec(py, point))?;
+        result.set_item("algorithm", plan.spec().algorithm.name())?;
+        if let Some(sure) = certainty {
+            result.set_item("noise", sure.noise)?;
+            result.set_item("promised", sure.promised)?;
+            result.set_item("curvature", sure.curvature.map(|[low, high]| (low, high)))?;
+            result.set_item("broken", sure.broken)?;
+        }
         result.set_item("divergence", divergence)?;
         result.set_item("status", status.word())?;
         result.set_item("message", status.to_string())?;
@@ -324,6 +404,11 @@ fn boxes(
         budget: options.max_evaluations,
         cache: options.cache,
     };
+    let variables = options.variables()?;
+    let start = match &variables {
+        Some(variables) => variables.outside(&vec![0.0; variables.free()]),
+        None => vec![0.0; options.dim],
+    };
     let build = |(k, callable): (usize, Py<PyAny>)| {
         let name = graph.names().get(k).cloned().unwrap_or_else(|| k.to_string());
         if !callable.bind(py).is_callable() {
@@ -332,7 +417,7 @@ fn boxes(
             )));
         }
         let samples = match options.per_sample {
-            true => Some(count_samples(callable.bind(py), options.dim, options.batched).map_err(
+            true => Some(count_samples(callable.bind(py), &start, options.batched).map_err(
                 |raised| {
                     let text = format!("agent {name}, before round 1: {}", raised.value(py));
                     let error = ObjectiveError::new_err(text);
@@ -343,8 +428,17 @@ fn boxes(
             false => None,
         };
         let oracle = PyOracle { callable, batched: options.batched, samples, early: early.clone() };
-        let known = BlackBox::from_oracle(options.dim, samples, Box::new(oracle));
-        Ok(Arc::new(known.with_limits(limits)))
+        let mut oracle: Box<dyn Oracle> = Box::new(oracle);
+        if let Some(directory) = &options.journal {
+            let piece = if options.batched { usize::MAX / options.dim } else { 1 };
+            let shape = journal::Shape { numbers: options.dim, values: samples.unwrap_or(1) };
+            oracle = journal::journaled(directory, &name, shape, piece, oracle)?;
+        }
+        let known = BlackBox::from_oracle(options.dim, samples, oracle).with_limits(limits);
+        Ok(Arc::new(match &variables {
+            Some(variables) => known.with_variables(variables.clone()),
+            None => known,
+        }))
     };
     objectives.into_iter().enumerate().map(build).collect()
 }
@@ -367,13 +461,15 @@ fn raise(py: Python<'_>, text: &str, error: &FirstError) -> PyErr {
 struct Caller {
     callback: Option<Py<PyAny>>,
     early: EarlyEnd,
+    variables: Option<Arc<Variables>>,
 }
 
 impl Observer for Caller {
     fn round(&mut self, view: &RoundView<'_>) -> ControlFlow<()> {
         let Some(callback) = &self.callback else { return ControlFlow::Continue(()) };
-        let estimates: Vec<Vec<f64>> =
-            (0..view.simulation.len()).map(|k| view.simulation.estimate(k)).collect();
+        let estimates: Vec<Vec<f64>> = (0..view.simulation.len())
+            .map(|k| outside(&self.variables, view.simulation.estimate(k)))
+            .collect();
         let called = Python::attach(|py| {
             let estimates = PyArray2::from_vec2(py, &estimates)?;
             callback.bind(py).call1((view.round, estimates))?.is_truthy()
@@ -386,6 +482,28 @@ impl Observer for Caller {
                 self.early.stop.store(true, Ordering::Relaxed);
                 ControlFlow::Break(())
             }
+        }
+    }
+}
+
+/// A point as the callables take it.
+fn outside(variables: &Option<Arc<Variables>>, point: Vec<f64>) -> Vec<f64> {
+    match variables {
+        Some(variables) => variables.outside(&point),
+        None => point,
+    }
+}
+
+/// Ends a run after the round in which its time was over: when it began, and its seconds.
+struct Clock(Option<(Instant, f64)>);
+
+impl Observer for Clock {
+    fn round(&mut self, _view: &RoundView<'_>) -> ControlFlow<()> {
+        match self.0 {
+            Some((begun, limit)) if begun.elapsed().as_secs_f64() >= limit => {
+                ControlFlow::Break(())
+            }
+            _ => ControlFlow::Continue(()),
         }
     }
 }

@@ -90,20 +90,20 @@ impl PyOracle {
     }
 }
 
-/// How many values per sample a callable gives, from one value at zero.
-pub fn count_samples(callable: &Bound<'_, PyAny>, dim: usize, batched: bool) -> PyResult<usize> {
+/// How many values per sample a callable gives, from one value at the start.
+pub fn count_samples(callable: &Bound<'_, PyAny>, start: &[f64], batched: bool) -> PyResult<usize> {
     let py = callable.py();
-    let zero = PyArray1::<f64>::zeros(py, dim, false);
+    let point = PyArray1::from_slice(py, start);
     let answer = match batched {
-        true => callable.call1((zero.reshape([1, dim])?,))?,
-        false => callable.call1((zero,))?,
+        true => callable.call1((point.reshape([1, start.len()])?,))?,
+        false => callable.call1((point,))?,
     };
     let array = as_array(&answer)?;
     let array = array.cast::<PyArrayDyn<f64>>()?;
     match (array.shape(), batched) {
         (&[samples], false) | (&[1, samples], true) if samples > 0 => Ok(samples),
         (shape, _) => Err(pyo3::exceptions::PyTypeError::new_err(format!(
-            "the objective returned an array of shape {shape:?} at zero, expected {} with one \
+            "the objective returned an array of shape {shape:?} at the start, expected {} with one \
              value per sample",
             if batched { "[1, samples]" } else { "[samples]" }
         ))),

@@ -26,7 +26,7 @@ def dzoa(*words, **options):
 
 @pytest.fixture(scope="module")
 def schema():
-    schema = json.loads(dzoa("help", "json-schema"))
+    schema = json.loads(dzoa("schema", "json"))
     jsonschema.Draft202012Validator.check_schema(schema)
     assert schema == json.loads((ROOT / "docs/dzoa.schema.json").read_text())
     return jsonschema.Draft202012Validator(schema)

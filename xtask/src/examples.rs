@@ -1,6 +1,6 @@
 //! The examples: run as a newcomer would, so that none of them rots.
 
-use crate::{Outcome, root, step};
+use crate::{Outcome, root, step, tools};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -19,7 +19,9 @@ pub fn python(python: &Path) -> Outcome {
     for example in listed("python")? {
         let mut run = Command::new(python);
         // One of them starts the program, and finds it as a user's shell would.
-        run.current_dir(root()).env("PATH", path(None)?).arg(&example);
+        run.current_dir(root())
+            .env("PATH", tools::path_with(&[&root().join("target/release")])?)
+            .arg(&example);
         step(&format!("example {}.py", stem(&example)), &mut run)?;
     }
     Ok(())
@@ -39,15 +41,6 @@ fn listed(language: &str) -> Result<Vec<PathBuf>, String> {
 
 fn stem(path: &Path) -> String {
     path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
-}
-
-/// The search path with the programs of this workspace first, then those of an environment.
-pub fn path(environment: Option<&Path>) -> Result<std::ffi::OsString, String> {
-    let given = std::env::var_os("PATH").unwrap_or_default();
-    let own = std::iter::once(root().join("target/release"));
-    let folders = own.chain(environment.map(Path::to_path_buf));
-    std::env::join_paths(folders.chain(std::env::split_paths(&given)))
-        .map_err(|error| format!("PATH: {error}"))
 }
 
 #[cfg(test)]

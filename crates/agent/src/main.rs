@@ -5,6 +5,7 @@ mod certs;
 mod check;
 mod launch;
 mod network_file;
+mod study;
 
 use dzoa_cli::args::NetworkCommand;
 use dzoa_table::Result;
@@ -19,6 +20,7 @@ fn network(command: NetworkCommand) -> Result<()> {
         NetworkCommand::Check(args, file) => check::check(&args, &file),
         NetworkCommand::Key(args) => certs::key(&args),
         NetworkCommand::Certs(args) => certs::certs(&args),
+        NetworkCommand::Study(action) => study::study(&action),
         NetworkCommand::Agent(args) => agent::agent(&args),
         NetworkCommand::Launch(args) => launch::launch(&args),
     }

@@ -133,6 +133,9 @@ impl NetworkFile {
             return Err(Error::input("`run.stop_tolerance` needs somebody who sees all agents")
                 .hint("remove it: every agent runs all rounds"));
         }
+        if spec.inference {
+            return Err(refused(Refused::OnlyTogether("inference")));
+        }
         if spec.mechanism.needs_optimum() {
             return Err(Error::input(
                 "`privacy.optimum_norm_squared` is \"replicate\", which needs the optimum of all \

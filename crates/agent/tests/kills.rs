@@ -308,25 +308,30 @@ fn only_one_vector_per_round(path: &Path, k: usize) -> BTreeSet<u64> {
         let Some(Ok(frame)) = bytes.map(|bytes| Frame::decode(&bytes, usize::MAX)) else {
             continue;
         };
-        let (whose, round, values) = match frame.body {
-            Received::Vector { round, values } => {
-                (k, round, values.iter().map(|value| value.to_bits()).collect::<Vec<u64>>())
-            }
-            Received::Letter { letter, .. } => match letter.notice() {
-                // Stages 0 and 1 are the meeting. What others said is passed on, and is the same.
-                Notice { origin, stage, saying: Saying::Part(SumPart::Words(words)), .. } => {
-                    (origin, stage - 1, words.to_vec())
-                }
-                Notice { origin, stage, saying: Saying::Part(SumPart::Plain(values)), .. } => {
-                    (origin, stage - 1, values.iter().map(|value| value.to_bits()).collect())
-                }
-                _ => continue,
-            },
-            _ => continue,
-        };
-        let kept = known.entry((whose, round)).or_insert_with(|| values.clone());
-        assert_eq!(*kept, values, "{}: two vectors for round {round}", path.display());
+        for (whose, round, values) in said(frame.body, k) {
+            let kept = known.entry((whose, round)).or_insert_with(|| values.clone());
+            assert_eq!(*kept, values, "{}: two vectors for round {round}", path.display());
+        }
     }
     // The names are in the order of the alphabet: positions are the same everywhere.
     known.into_keys().filter(|(whose, _)| *whose == k).map(|(_, round)| round).collect()
+}
+
+/// Whose vectors of which rounds a frame of agent k holds.
+fn said(body: Received, k: usize) -> Vec<(usize, u64, Vec<u64>)> {
+    let bits = |values: &[f64]| values.iter().map(|value| value.to_bits()).collect();
+    match body {
+        Received::Vector { round, values } => vec![(k, round, bits(&values))],
+        Received::Letters { letters, .. } => {
+            let notices = letters.iter().map(|letter| letter.notice());
+            // Stages 0 and 1 are the meeting. What others said is passed on, and is the same.
+            let parts = notices.filter_map(|Notice { origin, stage, saying, .. }| match saying {
+                Saying::Part(SumPart::Words(words)) => Some((origin, stage - 1, words.to_vec())),
+                Saying::Part(SumPart::Plain(values)) => Some((origin, stage - 1, bits(&values))),
+                _ => None,
+            });
+            parts.collect()
+        }
+        _ => Vec::new(),
+    }
 }

@@ -10,7 +10,7 @@ use dzoa_node::wire::{Frame, Received};
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::ExitStatus;
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::tempdir;
 
@@ -357,4 +357,100 @@ fn a_hundred_restored_backups_are_refused_and_the_run_ends_with_one_vector_a_rou
         assert_eq!(sent(dir, name, ROUNDS) as u64, ROUNDS);
         assert_eq!(releases(dir, name), ROUNDS);
     }
+}
+
+/// Starts an agent that may write no file longer than so many KiB: a disk that gets full. Without
+/// the record of its frames, which would be cut off as well.
+fn start_in_little_room(dir: &Path, name: &str, state: &str, kib: u32) -> Agent {
+    let program = env!("CARGO_BIN_EXE_dzoa-agent");
+    let (data, ledger) = (format!("{name}.csv"), format!("{name}.ledger"));
+    let mut command = Command::new("bash");
+    command.current_dir(dir).arg("-c");
+    command.arg(format!("trap '' XFSZ; ulimit -f {kib}; exec \"$0\" \"$@\"")).arg(program);
+    command.args(["agent", "--network", "net.toml", "--name", name, "--state", state]);
+    command.args(["--certs", "certs", "--data", &data, "--ledger", &ledger, "--stop-with-stdin"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::null());
+    let log =
+        std::fs::OpenOptions::new().append(true).create(true).open(dir.join(format!("log-{name}")));
+    Agent(command.stderr(log.unwrap()).spawn().unwrap())
+}
+
+/// A full disk leaves a part of an entry, and the same command goes on once there is room.
+#[test]
+fn a_disk_that_gets_full_ends_an_agent_with_a_sentence_and_the_same_command_goes_on() {
+    const ROUNDS: u64 = 20;
+    let temp = tempdir().unwrap();
+    let dir = temp.path();
+    study(dir, ROUNDS, "");
+    // The ledger is the longer file: it holds an earlier run.
+    run_all(dir, "one", &["--new-ledger", "--budget", "3"]);
+    let before = dir.join("a.ledger").metadata().unwrap().len();
+    let room = u32::try_from(before / 1024 + 4).unwrap();
+    let mut others: Vec<Agent> =
+        ["b", "c"].iter().map(|name| start(dir, name, &format!("two-{name}"), &[])).collect();
+    let mut full = start_in_little_room(dir, "a", "two-a", room);
+    assert_eq!(ended(&mut full).code(), Some(1), "{}", log(dir, "a"));
+    let said = log(dir, "a");
+    assert!(said.contains("a.ledger: cannot be written") && said.contains("make room"), "{said}");
+    let text = std::fs::read_to_string(dir.join("a.ledger")).unwrap();
+    assert!(text.ends_with('\n'), "what could not be written whole is not there in part");
+    let mut agent = start(dir, "a", "two-a", &[]);
+    for agent in others.iter_mut().chain([&mut agent]) {
+        assert!(ended(agent).success(), "{}", log(dir, "a"));
+    }
+    for name in NAMES {
+        assert_eq!(releases(dir, name), 2 * ROUNDS, "{name}");
+    }
+}
+
+/// A power failure in the midst of an entry: the journal has the charge, or nothing was released.
+#[test]
+fn a_ledger_that_was_torn_in_the_last_charge_is_mended_from_the_journal_and_no_other_is() {
+    const ROUNDS: u64 = 30;
+    let temp = tempdir().unwrap();
+    let dir = temp.path();
+    study(dir, ROUNDS, "patience = 300");
+    let mut all: Vec<Option<Agent>> = NAMES
+        .iter()
+        .map(|name| Some(start(dir, name, &format!("state-{name}"), &["--new-ledger"])))
+        .collect();
+    let begun = Instant::now();
+    while dir.join("state-a/journal").metadata().map_or(0, |file| file.len()) < 6000 {
+        assert!(begun.elapsed() < LIMIT, "{}", log(dir, "a"));
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    all[0] = None;
+    let whole = std::fs::read(dir.join("a.ledger")).unwrap();
+    let line = |back: usize| {
+        let ends =
+            whole.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1);
+        let ends: Vec<usize> = ends.collect();
+        ends[ends.len() - 1 - back]
+    };
+    // Two charges are gone, and a part of the second is there; or the end is another run's.
+    let other =
+        [&whole[..], b"{\"index\":99,\"version\":1,\"record\":{\"charge\":{\"run\":\"00"].concat();
+    for (torn, words) in [
+        (whole[..line(2) + 40].to_vec(), "the ledger is an old one"),
+        (other, "the last entry is cut off"),
+    ] {
+        std::fs::write(dir.join("a.ledger"), torn).unwrap();
+        let before = log(dir, "a").len();
+        let mut refused = start(dir, "a", "state-a", &[]);
+        assert!(!ended(&mut refused).success());
+        assert!(log(dir, "a")[before..].contains(words), "{}", &log(dir, "a")[before..]);
+    }
+    for kept in [line(1) + 1, line(1) + 60, line(0) - 2] {
+        std::fs::write(dir.join("a.ledger"), &whole[..kept]).unwrap();
+        // Nobody opens a ledger in which something is missing but the run that it belongs to.
+        let shown = dzoa(dir, &["ledger", "show", "a.ledger"]);
+        assert_eq!(shown.status.code(), Some(2));
+    }
+    all[0] = Some(start(dir, "a", "state-a", &[]));
+    for (agent, name) in all.iter_mut().zip(NAMES) {
+        assert!(ended(agent.as_mut().unwrap()).success(), "{name}: {}", log(dir, name));
+        assert_eq!(releases(dir, name), ROUNDS, "{name}");
+        assert_eq!(sent(dir, name, ROUNDS) as u64, ROUNDS);
+    }
+    assert!(log(dir, "a").contains("the last entry of the ledger was not finished"));
 }

@@ -99,6 +99,7 @@ fn perform(command: Command, network: fn(NetworkCommand) -> Result<()>) -> Resul
         Command::Merge(args) => commands::reproduce::merge(&args),
         Command::Key(args) => network(NetworkCommand::Key(args)),
         Command::Certs(args) => network(NetworkCommand::Certs(args)),
+        Command::Study { action } => network(NetworkCommand::Study(action)),
         Command::Agent(args) => network(NetworkCommand::Agent(args)),
         Command::Launch(args) => network(NetworkCommand::Launch(args)),
         Command::Init { dir, from, target } if !from.is_empty() => {
@@ -111,6 +112,7 @@ fn perform(command: Command, network: fn(NetworkCommand) -> Result<()>) -> Resul
         Command::Schema { action: SchemaAction::Infer { files, target } } => {
             infer_schema(&files, target.as_deref()).and_then(|draft| terminal::print(&draft))
         }
+        Command::Schema { action: SchemaAction::Json } => terminal::print(&json_schema()),
         Command::Ledger { action } => commands::ledger::ledger(&action),
         Command::Report { dir } => commands::report::report(&dir),
         Command::Help { topic } => help(&topic),
@@ -132,7 +134,6 @@ fn help(topic: &[String]) -> Result<()> {
             return terminal::print_words(&explain_keys(rest.first().map(String::as_str))?);
         }
         [only] if only == "exit-codes" => return terminal::print_words(&explain_exits()),
-        [only] if only == "json-schema" => return terminal::print(&json_schema()),
         _ => {}
     }
     let mut all = Cli::command();
@@ -140,11 +141,8 @@ fn help(topic: &[String]) -> Result<()> {
     let mut found = &mut all;
     for word in topic {
         let known: Vec<String> = found.get_subcommands().map(|c| c.get_name().into()).collect();
-        let known: Vec<&str> = known
-            .iter()
-            .map(String::as_str)
-            .chain(["config", "exit-codes", "json-schema"])
-            .collect();
+        let known: Vec<&str> =
+            known.iter().map(String::as_str).chain(["config", "exit-codes"]).collect();
         found = found.find_subcommand_mut(word).ok_or_else(|| {
             Error::input(format!("no command is called {}", shown(word)))
                 .hint(suggestion(word, &known))

@@ -9,7 +9,9 @@ use dzoa::prelude::*;
 use dzoa::privacy::{EarlierRuns, Ledger, RunId, Statement, gaussian};
 use dzoa::reference::Certificate;
 use dzoa::run::evaluate::mean;
-use dzoa_report::{ErrorCurve, NOT_TO_BE_SHARED, OwnUnits, PrivacyEntry, Summary};
+use dzoa_report::{
+    ErrorCurve, Intervals, NOT_TO_BE_SHARED, OwnUnits, PrivacyEntry, Summary, Units,
+};
 use dzoa_table::Schema;
 
 /// The summary of a run.
@@ -63,6 +65,7 @@ pub fn summarise(
         coefficients: first.estimates.clone(),
         columns: objectives.columns().to_vec(),
         own_units: own_units(objectives.rows(), &first.estimates),
+        intervals: intervals(objectives, first),
         redundant: objectives.rows().is_some_and(RowsSpec::is_redundant),
         oracle_calls: trials.iter().map(|trial| trial.costs.oracle_calls).sum(),
         messages: trials.iter().map(|trial| trial.costs.messages).sum(),
@@ -97,6 +100,18 @@ pub fn own_units(rows: Option<&RowsSpec>, estimates: &[Vec<f64>]) -> Option<OwnU
     let rows = rows.filter(|rows| !rows.is_synthetic())?;
     let problem = &rows.problem;
     OwnUnits::new(rows.schema.as_ref()?, &*problem.loss, problem.intercept, &mean(estimates))
+}
+
+/// How sure every coefficient is, where that was asked for.
+fn intervals(objectives: &Objectives<'_>, first: &Trial) -> Option<Intervals> {
+    let (found, rows) = (first.on_rows.as_ref()?.inference.as_ref()?, objectives.rows()?);
+    let units = Units {
+        schema: rows.schema.as_ref().filter(|_| !rows.is_synthetic()),
+        loss: &*rows.problem.loss,
+        intercept: rows.problem.intercept,
+        columns: objectives.columns(),
+    };
+    Some(Intervals::new(found, &units))
 }
 
 fn finite(value: f64) -> Option<f64> {

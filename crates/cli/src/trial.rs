@@ -5,7 +5,8 @@ use crate::interrupt;
 use crate::objectives::{Objectives, plan};
 use crate::progress::Progress;
 use dzoa::baselines::Needs;
-use dzoa::plan::{Data, Forecast, MeasuredNoise, Plan, Spending};
+use dzoa::inference::{Inference, NoInference};
+use dzoa::plan::{Boxes, Data, Forecast, MeasuredNoise, Plan, Spending};
 use dzoa::prelude::*;
 use dzoa::privacy::{Entry, Ledger, RunId};
 use dzoa::reference::{Optimum, ReferenceError, ReferenceWish};
@@ -70,6 +71,8 @@ pub struct OnRows {
     pub optimum: Option<Optimum>,
     /// How well the mean model fits all rows.
     pub fit: Option<Fit>,
+    /// How sure every coefficient is, where that was asked for; of the first trial.
+    pub inference: Option<std::result::Result<Inference, NoInference>>,
     /// The paper's metric of what the agents report in the end.
     pub final_error: Option<f64>,
     /// Per agent, of the first trial if it finished.
@@ -169,13 +172,20 @@ impl Trial {
             (0..simulation.len()).map(|k| simulation.estimate(k)).collect();
         let Recorded { trace, errors, objective, consensus, best, divergence } =
             recording.finish(&estimates)?;
+        let (estimates, best) = outside(&data, estimates, best);
         let on_rows = data.problem().map(|problem| {
             let noise = match (trial, status == Status::Finished) {
                 (0, true) => measured_noise(&plan, simulation.agents(), streams),
                 _ => Vec::new(),
             };
             let fit = Fit::of_problem(problem, &mean(&estimates), objectives.target_unit());
-            OnRows { noise, fit, ..OnRows::new(problem, optimum, &estimates, simulation.agents()) }
+            let inference = (trial == 0).then(|| plan.inference()).flatten();
+            OnRows {
+                noise,
+                fit,
+                inference,
+                ..OnRows::new(problem, optimum, &estimates, simulation.agents())
+            }
         });
         Ok(Self {
             status,
@@ -219,12 +229,26 @@ impl OnRows {
         let known = optimum.as_ref().and_then(|known| NormalisedError::new(&known.coefficients));
         Self {
             fit: None,
+            inference: None,
             final_error: known.map(|error| error.by_coordinate(estimates)),
             noise: Vec::new(),
             local: local_values(agents, &problem.agents),
             optimum,
         }
     }
+}
+
+/// What agents report and the best point, as the programs take them.
+fn outside(
+    data: &Data,
+    estimates: Vec<Vec<f64>>,
+    best: Option<BestSeen>,
+) -> (Vec<Vec<f64>>, Option<BestSeen>) {
+    let Data::Boxes(Boxes { variables: Some(variables), .. }) = data else {
+        return (estimates, best);
+    };
+    let best = best.map(|best| BestSeen { point: variables.outside(&best.point), ..best });
+    (estimates.iter().map(|estimate| variables.outside(estimate)).collect(), best)
 }
 
 fn trace_of(data: &Data) -> TraceOf {

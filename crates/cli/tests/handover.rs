@@ -16,11 +16,13 @@ fn alone(dir: &Path, args: &[&str]) -> Output {
     Command::new(&copy).args(args).current_dir(dir).env("PATH", dir.join("none")).output().unwrap()
 }
 
-const COMMANDS: [&[&str]; 4] = [
+const COMMANDS: [&[&str]; 6] = [
     &["agent", "--network", "n.toml", "--name", "a", "--state", "s", "--certs", "c"],
     &["launch", "--network", "n.toml"],
     &["certs", "--network", "n.toml", "--out", "certs"],
     &["check", "--network", "n.toml"],
+    &["key", "--name", "a", "--out", "certs"],
+    &["study", "verify", "--network", "n.toml", "--certs", "certs"],
 ];
 
 #[test]

@@ -112,6 +112,22 @@ fn every_row_has_its_own_line_with_its_name_and_the_reason_where_it_has_no_predi
 }
 
 #[test]
+fn a_cell_that_a_model_never_lacked_is_not_guessed_for_a_prediction() {
+    let dir = study(TWO, "on_missing = \"indicator\"");
+    let path = dir.path().join("run.toml");
+    let never = "high = 120, missing = false";
+    let text = std::fs::read_to_string(&path).unwrap().replace("high = 120", never);
+    std::fs::write(path, text).unwrap();
+    assert!(run(dir.path(), "out").0);
+    write(dir.path(), "new.csv", "age,sex", ["?,m", "50,?", "50,m"].map(String::from));
+    let found = predict(dir.path(), &["new.csv"]);
+    let reason = "column `age`: missing; the model knows no row without it";
+    assert_eq!((found[1][1].as_str(), found[1][4].as_str()), ("", reason));
+    // The model has a coefficient for a sex that nobody wrote down.
+    assert!(!found[2][1].is_empty() && !found[3][1].is_empty(), "{found:?}");
+}
+
+#[test]
 fn rows_come_from_standard_input_as_well() {
     let dir = study(TWO, "");
     assert!(run(dir.path(), "out").0);
@@ -339,6 +355,82 @@ fn four_messy_files_become_a_config_that_runs() {
     assert_eq!(std::fs::read_to_string(dir.path().join("run.toml")).unwrap(), draft);
 }
 
+/// Drafts from these files: what was said, and the config.
+fn drafted(dir: &Path, files: &[&str]) -> (String, String) {
+    let output = dzoa(dir, &[&["init", "draft", "--from"], files].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let draft = std::fs::read_to_string(dir.join("draft/run.toml")).unwrap();
+    (String::from_utf8(output.stdout).unwrap(), draft)
+}
+
+#[test]
+fn numbers_with_units_or_marks_are_neither_levels_nor_names_and_are_said_to_be_numbers() {
+    let dir = tempdir().unwrap();
+    // Leucocytes with a mark for thousands, each once, and decimal marks of both kinds.
+    let line = |i: u32| {
+        let mark = if i % 2 == 0 { ',' } else { '.' };
+        let (age, ill) = (20 + i, ["No", "Yes"][(i * 7 % 3 == 0) as usize]);
+        format!("{age};{}%;{} mg;{},{:03};{i}{mark}5;{i};{ill}", i % 50, i % 4, 3 + i % 9, 100 + i)
+    };
+    write(dir.path(), "a.csv", "age;saturation;dose;wbc;crp;stage;ill", (0..60).map(line));
+    let (notes, _) = drafted(dir.path(), &["a.csv"]);
+    for expected in [
+        "left out: \"saturation\" (numbers with a unit, such as \"0%\": write the number alone)",
+        "left out: \"dose\" (numbers with a unit, such as \"0 mg\": write the number alone)",
+        "left out: \"wbc\" (numbers such as \"10,107\": write them with one decimal mark",
+        "left out: \"crp\" (numbers such as \"0,5\": write them with one decimal mark",
+        "not learned from: \"stage\" (names the rows)",
+    ] {
+        assert!(notes.contains(expected), "{expected}\n{notes}");
+    }
+    // One person of every age is no number of a row.
+    assert!(!notes.contains("\"age\""), "{notes}");
+}
+
+#[test]
+fn sites_that_code_two_classes_in_other_numbers_are_no_regression() {
+    let dir = tempdir().unwrap();
+    for (seed, name, yes, no) in [(0, "all", "1", "1"), (1, "sas", "1", "2"), (2, "spss", "1", "0")]
+    {
+        let lines = rows(seed, 40, yes, no);
+        write(dir.path(), &format!("{name}.csv"), "age,sex,ill", lines.iter().map(|r| r.join(",")));
+    }
+    let (notes, draft) = drafted(dir.path(), &["all.csv", "sas.csv", "spss.csv"]);
+    assert!(draft.contains("loss = \"logistic\""), "{draft}");
+    let target = "positive = { equals = \"1\" }, negative = { equals = \"2\" } }";
+    assert!(draft.contains(target), "{draft}");
+    let warning = "warning: \"0\" is no label of the study, which has \"1\", \"2\"";
+    assert!(notes.contains(warning), "{notes}");
+    // Nobody is guessed to be well.
+    let output = dzoa(dir.path(), &["run", "draft/run.toml", "--out", "out"]);
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr.contains("`0` is not a positive or negative label"), "{stderr}");
+    let schema = dzoa(dir.path(), &["schema", "infer", "all.csv", "sas.csv", "spss.csv"]);
+    assert!(String::from_utf8(schema.stdout).unwrap().contains(target));
+}
+
+#[test]
+fn levels_that_no_other_site_has_are_pointed_out() {
+    let dir = tempdir().unwrap();
+    for (name, f, m) in [("north", "f", "m"), ("south", "0", "1")] {
+        let code = |row: &[String; 3]| {
+            format!("{},{},{}", row[0], if row[1] == "f" { f } else { m }, row[2])
+        };
+        write(
+            dir.path(),
+            &format!("{name}.csv"),
+            "age,sex,ill",
+            rows(0, 40, "J", "N").iter().map(code),
+        );
+    }
+    let (notes, draft) = drafted(dir.path(), &["north.csv", "south.csv"]);
+    let warning =
+        "column \"sex\" has \"0\", \"1\" where others have \"f\", \"m\"; if they mean the same";
+    assert!(notes.contains(warning), "{notes}");
+    assert!(draft.contains("positive = { equals = \"J\" }"), "{draft}");
+}
+
 #[test]
 fn a_draft_names_files_from_where_it_is_and_carries_the_number_of_one_site_along() {
     let dir = tempdir().unwrap();
@@ -450,6 +542,10 @@ fn one_config_whose_numbers_are_left_to_rules_runs_with_and_without_privacy() {
     };
     let private = run(&["--out", "private"]);
     assert_eq!(private["privacy"][0]["claim"], "exact");
+    // Who leaves the algorithm to the rules need not say that its numbers are left to them, too.
+    let auto = ["--set", "algorithm={name=\"auto\"}", "--set", output, "--out", "auto"];
+    let auto = common::json(dir.path(), &[&["run", "run.toml", "--json"][..], &auto].concat());
+    assert_eq!(auto["settings"], private["settings"]);
     for (scale, eta) in [("mean", "0.05"), ("pooled", "auto"), ("sum", "auto")] {
         let sets = [format!("problem.scale={scale}"), format!("problem.eta={eta}")];
         let sets = ["--not-private", "--out", scale, "--set", &sets[0], "--set", &sets[1]];

@@ -47,6 +47,7 @@ pub mod admm;
 pub mod agent;
 pub mod baselines;
 pub mod guarantee;
+pub mod inference;
 pub mod joint;
 pub mod kernels;
 pub mod network;

@@ -12,6 +12,7 @@ use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     KeyUsagePurpose,
 };
+use rustls_pki_types::UnixTime;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -168,6 +169,12 @@ impl Expiry {
     /// Whole days from now.
     pub fn days(&self) -> i64 {
         (self.at - OffsetDateTime::now_utc().unix_timestamp()) / 86_400
+    }
+
+    /// The last moment at which the certificate holds.
+    pub(crate) fn last_moment(&self) -> UnixTime {
+        let seconds = u64::try_from(self.at).unwrap_or(0);
+        UnixTime::since_unix_epoch(std::time::Duration::from_secs(seconds))
     }
 
     /// Whether it is past.

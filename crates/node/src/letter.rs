@@ -127,6 +127,17 @@ impl Letter {
         (self.stage, self.attempt)
     }
 
+    /// About how many bytes of a frame it takes.
+    pub(crate) fn weight(&self) -> usize {
+        let numbers = match &self.content {
+            Content::Words(words) => words.len(),
+            Content::Plain(values) => values.0.len(),
+            Content::Leave { gone } => gone.len(),
+            Content::Hello { .. } | Content::Ready { .. } => 0,
+        };
+        8 * numbers + self.certificate.len() + self.signature.len() + 128
+    }
+
     /// Whether it gives an attempt up.
     pub fn is_leave(&self) -> bool {
         matches!(self.content, Content::Leave { .. })

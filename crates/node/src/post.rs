@@ -4,13 +4,14 @@
 use crate::journal::DurableNotice;
 use crate::letter::{Letter, Occasion};
 use crate::signing::{NotSigned, Signer, Verifier};
+use std::sync::Arc;
 
 /// A letter that may leave.
 ///
 /// ```compile_fail
 /// use dzoa_node::{letter::Letter, post::Post};
 /// fn forge(letter: Letter) -> Post {
-///     Post(letter)
+///     Post(letter.into())
 /// }
 /// ```
 ///
@@ -25,12 +26,12 @@ use crate::signing::{NotSigned, Signer, Verifier};
 /// }
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-pub struct Post(Letter);
+pub struct Post(Arc<Letter>);
 
 impl Post {
     /// Our own; `None` where the key does not sign.
     pub fn own(notice: &DurableNotice, occasion: &Occasion<'_>, signer: &Signer) -> Option<Self> {
-        Letter::sign(notice, occasion, signer).map(Self)
+        Letter::sign(notice, occasion, signer).map(Arc::new).map(Self)
     }
 
     /// Somebody else's.
@@ -40,12 +41,12 @@ impl Post {
         verifier: &mut Verifier,
     ) -> Result<Self, NotSigned> {
         letter.verify(occasion, verifier)?;
-        Ok(Self(letter))
+        Ok(Self(Arc::new(letter)))
     }
 
     /// Somebody else's, from our journal: it was verified before it was written there.
     pub(crate) fn recalled(letter: Letter) -> Self {
-        Self(letter)
+        Self(Arc::new(letter))
     }
 
     /// The letter.

@@ -55,6 +55,8 @@ pub struct Verifier {
     authority: TrustAnchor<'static>,
     /// Certificates that were verified, by name: good until they expire.
     known: BTreeMap<String, (Vec<u8>, Expiry)>,
+    /// Whether a certificate that has expired still says who signed.
+    lasting: bool,
 }
 
 impl Verifier {
@@ -65,7 +67,13 @@ impl Verifier {
         let authority = webpki::anchor_from_trusted_cert(&authority)
             .map_err(|error| bad(format!("no certificate authority: {error}")))?
             .to_owned();
-        Ok(Self { authority, known: BTreeMap::new() })
+        Ok(Self { authority, known: BTreeMap::new(), lasting: false })
+    }
+
+    /// For what is signed once and holds from then on: a certificate that has expired since still
+    /// says who signed.
+    pub fn lasting(self) -> Self {
+        Self { lasting: true, ..self }
     }
 
     /// Refuses a message that the agent of this name did not sign. All bytes may be anything.
@@ -80,21 +88,24 @@ impl Verifier {
         let certificate =
             EndEntityCert::try_from(&der).map_err(|error| wrong(error.to_string()))?;
         let known = self.known.get(name);
-        let good = known
-            .is_some_and(|(known, expiry)| known == signature.certificate && !expiry.is_over());
+        let good = known.is_some_and(|(known, expiry)| {
+            known == signature.certificate && (self.lasting || !expiry.is_over())
+        });
         if !good {
+            let (whose, expiry) = crate::certs::subject(signature.certificate).map_err(wrong)?;
+            let now = UnixTime::now();
+            let when = if self.lasting { expiry.last_moment().min(now) } else { now };
             certificate
                 .verify_for_usage(
                     &[webpki::ring::ECDSA_P256_SHA256],
                     std::slice::from_ref(&self.authority),
                     &[],
-                    UnixTime::now(),
+                    when,
                     webpki::KeyUsage::client_auth(),
                     None,
                     None,
                 )
                 .map_err(|error| wrong(error.to_string()))?;
-            let (whose, expiry) = crate::certs::subject(signature.certificate).map_err(wrong)?;
             if whose != name {
                 return Err(wrong(format!("it is that of `{whose}`")));
             }

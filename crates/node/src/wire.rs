@@ -18,7 +18,7 @@ use std::sync::Arc;
 use thiserror::Error;
 
 /// The format of frames.
-pub const FORMAT: u8 = 4;
+pub const FORMAT: u8 = 5;
 const MAGIC: &[u8; 4] = b"dzoa";
 /// Magic, format and checksum.
 const AROUND: usize = 9;
@@ -26,6 +26,8 @@ const AROUND: usize = 9;
 const BESIDE_VECTOR: usize = 1024;
 /// The longest reason that is sent, in bytes.
 const LONGEST_REASON: usize = 400;
+/// Letters go together into one frame until they weigh this much.
+pub(crate) const BUNDLE: usize = 1 << 15;
 
 /// A message between two neighbours.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -80,7 +82,7 @@ enum Said {
     Bye { reason: String },
     Left { round: u64 },
     Held { held: Heard },
-    Letter { held: Heard, post: Post },
+    Letters { held: Heard, posts: Vec<Post> },
 }
 
 /// Whom an agent has heard in its turn, and whom it takes for gone: a bit for each member, by
@@ -165,9 +167,9 @@ impl Body {
         Self(Said::Held { held })
     }
 
-    /// What a member says to all others.
-    pub fn letter(held: Heard, post: Post) -> Self {
-        Self(Said::Letter { held, post })
+    /// What members say to all others.
+    pub fn letters(held: Heard, posts: Vec<Post>) -> Self {
+        Self(Said::Letters { held, posts })
     }
 }
 
@@ -198,12 +200,12 @@ pub enum Received {
         /// Whom.
         held: Heard,
     },
-    /// It passes on what a member says to all others.
-    Letter {
+    /// It passes on what members say to all others.
+    Letters {
         /// Whom it has heard itself.
         held: Heard,
         /// What it passes on: anybody may have written it.
-        letter: Letter,
+        letters: Vec<Letter>,
     },
 }
 
@@ -216,7 +218,7 @@ enum Head {
     Bye { reason: String },
     Left { round: u64 },
     Held { held: Heard },
-    Letter { held: Heard, letter: Letter },
+    Letters { held: Heard, letters: Vec<Letter> },
 }
 
 /// Bytes that are no frame.
@@ -252,10 +254,11 @@ pub fn longest(features: usize) -> usize {
     AROUND + BESIDE_VECTOR + 8 * features
 }
 
-/// The longest frame between so many agents whose sums have so many numbers.
+/// The longest frame between so many agents whose sums have so many numbers: a bundle of letters
+/// that one more was put on.
 pub fn longest_letter(agents: usize, coordinates: usize) -> usize {
     // Three lists of bits, and a list of those that are gone.
-    longest(coordinates) + AROUND_LETTER + 3 * (agents.div_ceil(8) + agents)
+    longest(coordinates) + AROUND_LETTER + 3 * (agents.div_ceil(8) + agents) + BUNDLE
 }
 
 impl Frame {
@@ -271,7 +274,10 @@ impl Frame {
             Said::Bye { reason } => Head::Bye { reason },
             Said::Left { round } => Head::Left { round },
             Said::Held { held } => Head::Held { held },
-            Said::Letter { held, post } => Head::Letter { held, letter: post.letter().clone() },
+            Said::Letters { held, posts } => {
+                let letters = posts.iter().map(|post| post.letter().clone()).collect();
+                Head::Letters { held, letters }
+            }
         });
         let mut bytes = Vec::with_capacity(AROUND + BESIDE_VECTOR + 8 * values.len());
         bytes.extend_from_slice(MAGIC);
@@ -285,7 +291,7 @@ impl Frame {
 
 impl Frame<Received> {
     /// A frame from bytes that may be anything. Never panics, and never allocates more than it was
-    /// given.
+    /// given, but for a megabyte where it says that it holds many letters.
     pub fn decode(bytes: &[u8], limit: usize) -> Result<Self, DecodeError> {
         if bytes.len() > limit {
             return Err(DecodeError::TooLong { got: bytes.len(), limit });
@@ -317,7 +323,7 @@ impl Frame<Received> {
             Head::Bye { reason } => Received::Bye { reason },
             Head::Left { round } => Received::Left { round },
             Head::Held { held } => Received::Held { held },
-            Head::Letter { held, letter } => Received::Letter { held, letter },
+            Head::Letters { held, letters } => Received::Letters { held, letters },
         }))
     }
 }

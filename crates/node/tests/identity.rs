@@ -213,3 +213,38 @@ fn without_a_certificate_nothing_is_read_or_written() {
     });
     assert_eq!((read, forged), (0, 0));
 }
+
+/// Resident memory of this process, in MB.
+fn resident() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.split_whitespace().next().unwrap().parse::<f64>().unwrap() * 1024.0 / 1e6
+}
+
+/// Nobody reads for a while, as during a long computation.
+#[test]
+fn a_neighbour_that_sends_without_end_fills_no_memory() {
+    let dir = tempfile::tempdir().unwrap();
+    let places = places(&["a", "b"]);
+    let authority = Authority::new("test").unwrap();
+    for place in &places {
+        issue(&authority, dir.path(), &place.name, Span::days(1));
+    }
+    let certs = |name| CertFiles::of(dir.path(), name);
+    let mut a = ZenohLink::open(&settings(&places[0], &[&places[1]], certs("a"))).unwrap();
+    let mut b = ZenohLink::open(&settings(&places[1], &[&places[0]], certs("b"))).unwrap();
+    assert!(arrives(&mut a, 1, &mut b, PATIENCE).is_some());
+    while b.receive(Duration::from_millis(200)).is_some() {}
+    let before = resident();
+    // 180 MB, in messages that the link lets through.
+    (0..3000).for_each(|_| a.send(1, vec![7; 60_000]).unwrap());
+    std::thread::sleep(Duration::from_millis(500));
+    let grown = resident() - before;
+    assert!(grown < 60.0, "{grown} MB");
+    let (mut frames, mut longest) = (0, 0);
+    while let Some((_, frame)) = b.receive(Duration::from_millis(500)) {
+        (frames, longest) = (frames + 1, longest.max(frame.len()));
+    }
+    assert!(frames > 100 && frames < 1000 && longest == 4097, "{frames} of {longest} bytes");
+    assert!(arrives(&mut a, 1, &mut b, PATIENCE).is_some(), "an honest frame is heard again");
+}

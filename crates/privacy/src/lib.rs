@@ -38,8 +38,8 @@ pub use colluders::{Colluders, Condition};
 pub use event::{Claim, Event};
 pub use hex::{Digest, Hex, NotHex, RunId};
 pub use ledger::{
-    ChargeRefused, Entry, Header, LEDGER_FORMAT, Ledger, LedgerRecord, OldEntry, OldHeader,
-    Receipt, Tampered, migrate,
+    ChargeRefused, ENTRY_VERSION, Entry, Header, LEDGER_FORMAT, Ledger, LedgerRecord, OldEntry,
+    OldHeader, Receipt, Tampered, migrate,
 };
 pub use rdp::Renyi;
 pub use release::{

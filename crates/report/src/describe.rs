@@ -1,6 +1,7 @@
 //! The result of a run in a screenful of text.
 
 use crate::fit::{measured_on, summary_facts};
+use crate::intervals::Intervals;
 use crate::pages::facts;
 use crate::summary::{NOT_TO_BE_SHARED, Summary};
 use dzoa::privacy::{Claim, Statement};
@@ -34,6 +35,7 @@ pub fn describe(summary: &Summary, out: &Path) -> String {
         let _ = writeln!(text, "  {label:<28}{value}");
     }
     own_units(summary, &mut text);
+    text.extend(summary.intervals.as_ref().map(Intervals::describe));
     warnings(summary, &mut text);
     let _ = writeln!(text, "\n  privacy: {}", summary.privacy_statement());
     if summary.privacy.first().is_some_and(|entry| entry.c1_holds == Some(false)) {

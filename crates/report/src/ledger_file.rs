@@ -6,8 +6,8 @@
 
 use crate::private_file::{create_private, replace_private, sync_parent};
 use dzoa::privacy::{
-    Begin, Budget, Digest, Entry, Event, Header, LEDGER_FORMAT, Ledger, LedgerRecord, OldEntry,
-    OldHeader, RunId, migrate,
+    Begin, Budget, Digest, ENTRY_VERSION, Entry, Event, Header, LEDGER_FORMAT, Ledger,
+    LedgerRecord, OldEntry, OldHeader, RunId, migrate,
 };
 use dzoa_table::{Error, Result, shown};
 use rand::TryRng;
@@ -66,13 +66,26 @@ impl LedgerFile {
     /// Opens a ledger and checks every entry, and that it is that of this data set, if one is
     /// named.
     pub fn open(path: &Path, dataset: Option<&str>) -> Result<Self> {
-        let file = OpenOptions::new().read(true).append(true).open(path).map_err(|error| {
-            Error::input(format!("{}: the ledger cannot be opened: {error}", path.display())).hint(
-                "a ledger lives as long as its data; where there has been none, --new-ledger \
-                 begins one",
-            )
-        })?;
-        lock(&file, path)?;
+        let file = opened(path)?;
+        Self::read_all(path, file, dataset)
+    }
+
+    /// The same for a run that goes on from its journal: an entry that a full disk or a power
+    /// failure left unfinished is cut off where it can only be the last charge of this run. Nothing
+    /// was released on it, or the journal holds it, and the ledger takes it in again. Returns
+    /// whether that was so.
+    pub fn open_for(path: &Path, dataset: Option<&str>, run: RunId) -> Result<(Self, bool)> {
+        let file = opened(path)?;
+        let torn = cut_off(path, run)?;
+        if let Some(whole) = torn {
+            file.set_len(whole).and_then(|()| file.sync_all()).map_err(|error| {
+                Error::run(format!("{}: cannot be written: {error}", path.display()))
+            })?;
+        }
+        Ok((Self::read_all(path, file, dataset)?, torn.is_some()))
+    }
+
+    fn read_all(path: &Path, file: File, dataset: Option<&str>) -> Result<Self> {
         let ledger = read(path)?;
         let named = &ledger.header().expect("a ledger that was read has a header").dataset;
         if let Some(dataset) = dataset.filter(|dataset| dataset != named) {
@@ -165,9 +178,19 @@ impl LedgerFile {
         }
     }
 
+    /// What cannot be written whole is not left there in part: nothing was released on it.
     fn write(&mut self, line: &str) -> Result<()> {
-        self.file.write_all(line.as_bytes()).and_then(|()| self.file.sync_data()).map_err(|error| {
+        let write = |file: &mut File| {
+            let before = file.metadata()?.len();
+            let written = file.write_all(line.as_bytes()).and_then(|()| file.sync_data());
+            if written.is_err() {
+                let _ = file.set_len(before).and_then(|()| file.sync_data());
+            }
+            written
+        };
+        write(&mut self.file).map_err(|error| {
             Error::run(format!("{}: cannot be written: {error}", self.path.display()))
+                .hint("make room, or mend the disk; the same command goes on from there")
         })
     }
 }
@@ -186,6 +209,43 @@ pub fn path_of(dataset: &str) -> Result<PathBuf> {
             .hint("say where it is with --ledger FILE")
     })?;
     Ok(home.join("dzoa/ledgers").join(format!("{dataset}.ledger")))
+}
+
+fn opened(path: &Path) -> Result<File> {
+    let file = OpenOptions::new().read(true).append(true).open(path).map_err(|error| {
+        Error::input(format!("{}: the ledger cannot be opened: {error}", path.display())).hint(
+            "a ledger lives as long as its data; where there has been none, --new-ledger \
+             begins one",
+        )
+    })?;
+    lock(&file, path)?;
+    Ok(file)
+}
+
+/// Where the whole entries of a ledger end, if behind them there is an entry of this run that was
+/// never finished. An end that was lost in any other way is not recognised: that is no crash.
+fn cut_off(path: &Path, run: RunId) -> Result<Option<u64>> {
+    let bytes = std::fs::read(path)
+        .map_err(|error| Error::input(format!("{}: cannot be read: {error}", path.display())))?;
+    let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+    let (text, torn) = bytes.split_at(whole);
+    let lines = std::str::from_utf8(text).unwrap_or_default().lines().skip(1);
+    let entries: Vec<Entry> = lines.filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let begins = |entry: &Entry| match &entry.record {
+        LedgerRecord::Begin(begin) => Some(begin.run),
+        _ => None,
+    };
+    let ours = entries.iter().rev().find_map(begins) == Some(run);
+    let begun = |kind: &str| {
+        let index = entries.len() + 1;
+        format!("{{\"index\":{index},\"version\":{ENTRY_VERSION},\"record\":{{{kind}").into_bytes()
+    };
+    let [begin, charge] = ["begin", "charge"].map(|kind| format!("\"{kind}\":{{\"run\":\"{run}\""));
+    let like = |kind: &str| torn.iter().zip(begun(kind)).all(|(torn, entry)| *torn == entry);
+    // Zeros are what some file systems leave behind.
+    let zeros = torn.iter().all(|byte| *byte == 0);
+    let known = ours && (like(&charge) || like("\"witness\":{") || zeros);
+    Ok((!torn.is_empty() && (known || torn.starts_with(&begun(&begin)))).then_some(whole as u64))
 }
 
 /// Reads and verifies a ledger. A damaged one is refused: dropping an entry would under-count.

@@ -1,5 +1,6 @@
 //! model.json: coefficients with their names, the schema they need, and the privacy statement.
 
+use crate::intervals::Intervals;
 use crate::summary::Summary;
 use crate::units::OwnUnits;
 use dzoa::prelude::*;
@@ -36,6 +37,9 @@ pub struct Model {
     /// The same in the units of the file, and a formula to score a row by hand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_units: Option<OwnUnits>,
+    /// How sure every coefficient is, where that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub intervals: Option<Intervals>,
     /// How rows become columns; absent for generated data.
     pub schema: Option<serde_json::Value>,
     /// Every public number of the run as it was planned.
@@ -92,6 +96,7 @@ impl Model {
                 .map(|(name, value)| Coefficient { name: name.clone(), value })
                 .collect(),
             own_units: summary.own_units.clone(),
+            intervals: summary.intervals.clone(),
             schema: None,
             settings: summary.settings.clone(),
             went_on_without: summary.went_on_without.clone(),

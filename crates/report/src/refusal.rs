@@ -40,6 +40,12 @@ pub fn refused(refused: Refused) -> Error {
         }
         Refused::NoLoop { .. } => Error::input(refused.to_string())
             .hint("set privacy.mechanism = \"output\" or \"none\", or algorithm.name = \"d-zoa\""),
+        Refused::NoIntervals { .. } => Error::input(refused.to_string()).hint(
+            "leave it out; or --not-private, for the intervals of a run that nothing protects",
+        ),
+        Refused::NoInference(_) => {
+            Error::input(refused.to_string()).hint("use loss = \"logistic\" or \"squared\"")
+        }
         Refused::OnlyTogether(_) => {
             Error::input(refused.to_string()).hint("`dzoa run` simulates it")
         }
@@ -57,6 +63,7 @@ pub fn refused(refused: Refused) -> Error {
         | Refused::NotCounted
         | Refused::Samples { .. }
         | Refused::NeedsRows(_)
+        | Refused::PenaltyElsewhere
         | Refused::Unmeasured => Error::input(refused.to_string())
             .hint("docs/black-box.md says what programs can be asked for"),
     }

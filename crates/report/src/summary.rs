@@ -1,5 +1,6 @@
 //! summary.json: the result of a run, in the words of the interface.
 
+use crate::intervals::Intervals;
 use crate::units::OwnUnits;
 use dzoa::privacy::{Claim, FoundNoise, Statement};
 use dzoa::run::BestSeen;
@@ -102,6 +103,9 @@ pub struct Summary {
     /// The mean model in the units of the file, first trial; absent for generated rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_units: Option<OwnUnits>,
+    /// How sure every coefficient is, where that was asked for: of all rows, first trial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub intervals: Option<Intervals>,
     /// Whether other coefficients make the same predictions, so that a distance from the optimum's
     /// says nothing.
     #[serde(default)]

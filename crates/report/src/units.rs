@@ -1,7 +1,7 @@
 //! A model in the data's own units, with everything that is needed to score a row by hand.
 
 use dzoa::problem::loss::{Loss, Targets};
-use dzoa_table::{Feature, Schema};
+use dzoa_table::{Feature, INTERCEPT, Schema};
 use serde::{Deserialize, Serialize};
 
 /// Coefficients in the units of the file, and the formula that they belong to.
@@ -53,11 +53,7 @@ impl OwnUnits {
             return None;
         }
         let row_norm = schema.row_norm(intercept);
-        let target = match loss.targets() {
-            Targets::Real => schema.target_scale(),
-            Targets::Signs => 1.0,
-        };
-        let scale = target / row_norm.unwrap_or(1.0);
+        let scale = unit(schema, loss, intercept);
         let constant = if intercept { weights[features.len()] * scale } else { 0.0 };
         let slope = |(feature, weight): (&Feature, &f64)| weight * scale / feature.half();
         let slopes: Vec<f64> = features.iter().zip(weights).map(slope).collect();
@@ -93,6 +89,53 @@ impl OwnUnits {
         lines.extend(found.iter().map(|own| line(&own.name, own.value, own.odds_ratio)));
         lines
     }
+}
+
+/// One coefficient in the units of the file, as a sum of those of the rows' columns.
+pub(crate) struct OwnLine {
+    pub name: String,
+    /// The column; none for the constant.
+    pub column: Option<usize>,
+    /// What each of the rows' coefficients is multiplied by.
+    pub line: Vec<f64>,
+    /// Half of a number's public range; 1 for a level.
+    pub half_range: f64,
+}
+
+/// The constant and all columns of a schema; `None` where rows are divided by their own length, so
+/// that coefficients have no unit.
+pub(crate) fn own_lines(schema: &Schema, loss: &dyn Loss, intercept: bool) -> Option<Vec<OwnLine>> {
+    if schema.rows_in_unit_ball() {
+        return None;
+    }
+    let features = schema.features();
+    let width = features.len() + usize::from(intercept);
+    let scale = unit(schema, loss, intercept);
+    let slope = |p: usize| scale / features[p].half();
+    let mut constant: Vec<f64> =
+        features.iter().enumerate().map(|(p, feature)| -slope(p) * feature.middle()).collect();
+    constant.resize(width, scale);
+    // Where ranges have a middle, the units of the file have a constant, too.
+    let has_constant = constant.iter().any(|value| *value != 0.0);
+    let of_constant =
+        OwnLine { name: INTERCEPT.into(), column: None, line: constant, half_range: 1.0 };
+    let of_column = |(p, feature): (usize, &Feature)| OwnLine {
+        name: feature.name(),
+        column: Some(p),
+        line: (0..width).map(|q| if q == p { slope(p) } else { 0.0 }).collect(),
+        half_range: feature.half(),
+    };
+    let columns = features.iter().enumerate().map(of_column);
+    Some(has_constant.then_some(of_constant).into_iter().chain(columns).collect())
+}
+
+/// What a coefficient of the rows is in units of the target, or of the score.
+fn unit(schema: &Schema, loss: &dyn Loss, intercept: bool) -> f64 {
+    let target = match loss.targets() {
+        Targets::Real => schema.target_scale(),
+        Targets::Signs => 1.0,
+    };
+    target / schema.row_norm(intercept).unwrap_or(1.0)
 }
 
 /// A number as people write it: four digits, and an exponent only where it is far from 1.

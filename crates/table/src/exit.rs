@@ -82,6 +82,23 @@ mod tests {
     use super::*;
 
     #[test]
+    fn systemd_restarts_what_goes_on_by_itself_and_nothing_that_needs_a_person() {
+        let unit = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packages/dzoa-agent@.service");
+        let unit = std::fs::read_to_string(unit).unwrap();
+        let listed = |key: &str| -> Vec<Exit> {
+            let line = unit.lines().find_map(|line| line.strip_prefix(key)).unwrap();
+            line.split(' ').map(|status| Exit::of(status.parse().ok())).collect()
+        };
+        let stays = listed("RestartPreventExitStatus=");
+        assert_eq!(stays, [Exit::Failed, Exit::Input, Exit::Budget]);
+        let succeeds = listed("SuccessExitStatus=");
+        assert_eq!(succeeds, [Exit::Interrupted]);
+        let restarts = EXITS.iter().map(|(exit, ..)| *exit);
+        let restarts = restarts.filter(|exit| !stays.contains(exit) && !succeeds.contains(exit));
+        assert_eq!(restarts.collect::<Vec<_>>(), [Exit::Done, Exit::Neighbour]);
+    }
+
+    #[test]
     fn a_status_that_is_not_in_the_list_is_a_failure() {
         assert_eq!(Exit::of(Some(3)), Exit::Budget);
         assert_eq!(Exit::of(Some(130)), Exit::Interrupted);

@@ -25,7 +25,7 @@ mod tally;
 pub use links::target;
 pub use markdown::{Block, Document, attributes};
 
-use crate::{Outcome, examples, root, step};
+use crate::{Outcome, root, step, tools};
 use std::path::Path;
 use std::process::Command;
 
@@ -93,7 +93,9 @@ pub fn run(python: &Path) -> Outcome {
                     if let Interpreter::Shell = interpreter {
                         command.arg("-eu");
                     }
-                    let path = examples::path(python.parent())?;
+                    let programs = root().join("target/release");
+                    let own = python.parent().unwrap_or(python);
+                    let path = tools::path_with(&[&programs, own])?;
                     command.args(["-c", &block.code]).current_dir(&folder).env("PATH", path);
                     step(&name, &mut command)?;
                 }

@@ -7,6 +7,7 @@ pub mod state;
 mod watch;
 
 use crate::network_file::NetworkFile;
+use crate::study::Admission;
 use dzoa::joint::JointAgent;
 use dzoa::plan::{Data, PastRoot, Plan};
 use dzoa::prelude::*;
@@ -56,8 +57,11 @@ pub fn agent(args: &AgentArgs) -> Result<()> {
     let mut watch = Watch::new(args, config, plan)?;
     let (samples, seat) = (&*problem.agents[k], plan.seat(k));
     let about = StateOwner { config, network: network.digest, samples, seat };
-    let State { opened, mut ledger, streams, run, root } =
+    let State { opened, mut ledger, streams, run, root, mended } =
         State::open(args, &about, &prepared.fresh)?;
+    if mended {
+        watch.warn("the last entry of the ledger was not finished and is made anew");
+    }
     if let Some(word) = begin(args, &about, &mut ledger, plan, run)? {
         watch.warn(&word);
     }
@@ -129,6 +133,15 @@ impl Prepared {
         let k = network.position(&args.name)?;
         let certs = CertFiles::of(&args.certs, &args.name);
         let expiry = certs.check(&args.name).map_err(of_certs)?;
+        let admission = Admission {
+            file: &args.network,
+            name: &args.name,
+            certs: &args.certs,
+            signatures: args.signatures.as_deref(),
+            policy: args.policy.as_deref(),
+            sets: &args.sets,
+        };
+        admission.check(&network)?;
         let fresh = network.config.streams()?.trial(0);
         let instances = instances(args.data.as_deref(), &args.name, &network)?;
         let (problem, plan) = planned(&network, k, &instances, &fresh)?;

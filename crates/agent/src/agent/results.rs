@@ -158,9 +158,8 @@ impl Results<'_> {
     /// trace.csv from the journal: what was exchanged, over all restarts, and functions of it.
     fn trace(&self) -> Result<String> {
         let path = self.args.state.join("journal");
-        let records = journal::read(&path)
+        let Trail { rounds, charged } = (journal::records(&path).and_then(Trail::of))
             .map_err(|error| Error::run(format!("{}: {error}", path.display())))?;
-        let Trail { rounds, charged } = Trail::of(records);
         let mut csv = format!("{SHARED_TRACE_HEADER}\n");
         let name = csv_field(&self.args.name);
         for TrailRound { round, consensus, charges } in rounds {

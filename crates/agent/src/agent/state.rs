@@ -33,6 +33,8 @@ pub struct State {
     pub run: RunId,
     /// Where the root key lies, if not in the journal.
     pub root: RootFile,
+    /// Whether the last entry of the ledger was never finished, and is made anew.
+    pub mended: bool,
 }
 
 impl State {
@@ -45,20 +47,27 @@ impl State {
         let path = dir.join("journal");
         let medium = JournalFile::open(&path).map_err(|error| of_journal(&error, dir))?;
         let begun = std::fs::metadata(&path).is_ok_and(|file| file.len() > 0);
-        let ledger = open_ledger(args, about.config, begun)?;
-        let id = ledger.ledger.header().map(|header| header.id).unwrap_or_default();
         let root = RootFile::in_directory(dir);
+        let streams = |first: &Start| {
+            let key = root.of(first).map_err(|error| {
+                Error::run(format!("{}: {error}", root.path().display()))
+                    .hint("restore it from the newest backup of the state directory")
+            })?;
+            Ok(key.map(|key| Streams::from_key(key, about.config.run.seed.is_some())))
+        };
+        let of_run = |first: &Start, streams: &Option<Streams>| {
+            first.run().or(streams.as_ref().map(Streams::run_id)).unwrap_or_default()
+        };
+        let before = journal::beginning(&path).map_err(|error| of_journal(&error, dir))?;
+        let before = before.map(|first| Ok(of_run(&first, &streams(&first)?))).transpose()?;
+        let (ledger, mended) = open_ledger(args, about.config, begun, before)?;
+        let id = ledger.ledger.header().map(|header| header.id).unwrap_or_default();
         let start = || about.start(&args.name, &root, fresh, id);
         let opened =
             Journal::open(Box::new(medium), start).map_err(|error| of_journal(&error, dir))?;
         let first = &opened.first;
-        let key = root.of(first).map_err(|error| {
-            Error::run(format!("{}: {error}", root.path().display()))
-                .hint("restore it from the newest backup of the state directory")
-        })?;
-        let streams = key.map(|key| Streams::from_key(key, about.config.run.seed.is_some()));
-        let own_run = streams.as_ref().map(Streams::run_id);
-        let run = first.run().or(own_run).unwrap_or_default();
+        let streams = streams(first)?;
+        let (own_run, run) = (streams.as_ref().map(Streams::run_id), of_run(first, &streams));
         // Without its root an agent says again what it said, and asks no row.
         let now = streams.as_ref().map_or(first.rows.clone(), |root| rows(root, about.samples));
         let now = Start {
@@ -70,7 +79,7 @@ impl State {
             ..first.clone()
         };
         first.compare(&now).map_err(|error| of_journal(&error, dir))?;
-        Ok(Self { opened, ledger, streams, run, root })
+        Ok(Self { opened, ledger, streams, run, root, mended })
     }
 }
 
@@ -129,7 +138,13 @@ pub fn begin(
     })
 }
 
-fn open_ledger(args: &AgentArgs, config: &Config, begun: bool) -> Result<LedgerFile> {
+/// The ledger, and whether its end had to be mended for the run that goes on.
+fn open_ledger(
+    args: &AgentArgs,
+    config: &Config,
+    begun: bool,
+    run: Option<RunId>,
+) -> Result<(LedgerFile, bool)> {
     let seeded = config.run.seed.is_some();
     let named = args.ledger.is_some() || args.dataset.is_some();
     if seeded && named {
@@ -150,11 +165,16 @@ fn open_ledger(args: &AgentArgs, config: &Config, begun: bool) -> Result<LedgerF
     let path = ledger_path(args, config)?;
     let make = (args.new_ledger || !named) && !begun;
     if !make || (!named && path.exists()) {
-        return LedgerFile::open(&path, args.dataset.as_deref());
+        let dataset = args.dataset.as_deref();
+        return match run {
+            Some(run) => LedgerFile::open_for(&path, dataset, run),
+            None => Ok((LedgerFile::open(&path, dataset)?, false)),
+        };
     }
     let budget = planned
         .map(|planned| Budget { epsilon: args.budget.unwrap_or(planned.epsilon), ..planned });
-    LedgerFile::create(&path, args.dataset.as_deref().unwrap_or(&args.name), budget)
+    let dataset = args.dataset.as_deref().unwrap_or(&args.name);
+    Ok((LedgerFile::create(&path, dataset, budget)?, false))
 }
 
 fn ledger_path(args: &AgentArgs, config: &Config) -> Result<PathBuf> {

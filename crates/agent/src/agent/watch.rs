@@ -25,6 +25,8 @@ const EVERY: Duration = Duration::from_millis(250);
 const EVERY_LINE: Duration = Duration::from_secs(30);
 /// Frames of evidence that are written; a flood beyond it is only counted.
 const MOST_EVIDENCE: usize = 1000;
+/// Bytes of evidence in one file. One that is full is kept until the next one is.
+const FULL: u64 = 1 << 20;
 
 /// Watches a node.
 pub struct Watch {
@@ -269,16 +271,24 @@ impl Watch {
         }
         self.written += 1;
         let frame: String = refusal.frame.iter().map(|byte| format!("{byte:02x}")).collect();
+        let Refusal { from, what, length, .. } = refusal;
         let line =
-            serde_json::json!({ "from": refusal.from, "what": refusal.what, "frame": frame });
-        let kept = OpenOptions::new()
-            .append(true)
-            .create(true)
-            .open(&self.evidence)
-            .and_then(|mut file| writeln!(file, "{line}"));
-        if let Err(error) = kept {
+            serde_json::json!({ "from": from, "what": what, "bytes": length, "frame": frame });
+        if let Err(error) = self.keep(&line.to_string()) {
             self.warn(&format!("{}: {error}", self.evidence.display()));
         }
+    }
+
+    /// Appends to the evidence.
+    fn keep(&self, line: &str) -> std::io::Result<()> {
+        let mut options = OpenOptions::new();
+        options.append(true).create(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        if std::fs::metadata(&self.evidence).is_ok_and(|file| file.len() >= FULL) {
+            std::fs::rename(&self.evidence, self.evidence.with_extension("old.jsonl"))?;
+        }
+        options.open(&self.evidence).and_then(|mut file| writeln!(file, "{line}"))
     }
 
     /// Removes the bar.

@@ -2,12 +2,14 @@
 
 mod figures;
 mod privacy;
+mod study;
 mod values;
 
 pub use figures::{MergeArgs, ReproduceArgs};
 pub use privacy::{
     AlphaArgs, Calculator, ComposeArgs, EpsilonArgs, Lemma3Args, PlanArgs, SigmaArgs,
 };
+pub use study::{StudyAction, StudyArgs, StudySignArgs};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -154,6 +156,16 @@ A row that cannot be predicted has an empty prediction, and the reason in the la
 
 The same command again renews the certificates under the authority that is there.")]
     Certs(CertsArgs),
+    /// What the sites agree to: a page for those who decide, and their signatures
+    #[command(after_help = "Examples:
+  dzoa study draft --network network.toml --out study.md
+  dzoa study sign --network network.toml --name cleveland --certs /etc/dzoa
+  dzoa study verify --network network.toml --certs /etc/dzoa")]
+    Study {
+        /// What.
+        #[command(subcommand)]
+        action: StudyAction,
+    },
     /// Run one real agent, which talks to its neighbours only
     #[command(after_help = "Example:
   dzoa agent --network network.toml --name cleveland --data cleveland.csv \\
@@ -181,11 +193,9 @@ SIGTERM and Ctrl-C stop it after everything is kept; the same command goes on fr
   dzoa help run
   dzoa help config                     every key
   dzoa help config schema.row_norm     one of them; `schema` for all of a table
-  dzoa help exit-codes                 what scripts see
-  dzoa help json-schema > dzoa.schema.json
-                                       for editors: `#:schema ./dzoa.schema.json` on top")]
+  dzoa help exit-codes                 what scripts see")]
     Help {
-        /// A command, `config` and a key, `exit-codes`, or `json-schema`
+        /// A command, `config` and a key, or `exit-codes`
         topic: Vec<String>,
     },
     /// Print shell completions
@@ -266,6 +276,13 @@ pub struct CheckArgs {
     /// Where ca.pem, NAME.pem and NAME.key are
     #[arg(long, value_name = "DIR", requires = "name")]
     pub certs: Option<PathBuf>,
+    /// Where the signatures NAME.signature.json of all sites are, which are needed unless every
+    /// address is loopback [default: the directory of the certificates]
+    #[arg(long, value_name = "DIR", requires = "certs")]
+    pub signatures: Option<PathBuf>,
+    /// The site's own limits: a study beyond them is refused
+    #[arg(long, value_name = "FILE", requires = "name")]
+    pub policy: Option<PathBuf>,
     /// The ledger that would be charged: the agent's FILE, or the DIR of `dzoa run --ledger`
     #[arg(long, value_name = "PATH")]
     pub ledger: Option<PathBuf>,
@@ -326,6 +343,13 @@ pub struct AgentArgs {
     /// Where ca.pem, NAME.pem and NAME.key are
     #[arg(long, value_name = "DIR")]
     pub certs: PathBuf,
+    /// Where the signatures NAME.signature.json of all sites are, which are needed unless every
+    /// address is loopback [default: the directory of the certificates]
+    #[arg(long, value_name = "DIR")]
+    pub signatures: Option<PathBuf>,
+    /// The site's own limits: a study beyond them is refused
+    #[arg(long, value_name = "FILE")]
+    pub policy: Option<PathBuf>,
     /// The ledger of its rows. A mechanism with a guarantee needs it, or --dataset
     #[arg(long, value_name = "FILE")]
     pub ledger: Option<PathBuf>,
@@ -523,6 +547,8 @@ pub enum NetworkCommand {
     Key(KeyArgs),
     /// `dzoa certs`
     Certs(CertsArgs),
+    /// `dzoa study`
+    Study(StudyAction),
     /// `dzoa agent`
     Agent(AgentArgs),
     /// `dzoa launch`
@@ -541,4 +567,11 @@ pub enum SchemaAction {
         #[arg(long, value_name = "COLUMN")]
         target: Option<String>,
     },
+    /// Print the JSON Schema of configs and network files, by which editors complete and check
+    #[command(after_help = "Example:
+  dzoa schema json > dzoa.schema.json
+
+With `#:schema ./dzoa.schema.json` as its first line, a config is completed and checked by
+editors that know TOML (Taplo, Even Better TOML).")]
+    Json,
 }

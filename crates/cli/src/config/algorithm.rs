@@ -81,11 +81,13 @@ fn read_spec(
     let boxes = kind != DataKind::Rows;
     let joint = algorithm.joint().is_some();
     let ruled = boxes || joint || !matches!(asked.mechanism.claimed(), Claimed::Nominal { .. });
+    // Whoever leaves the algorithm to the rules leaves its numbers to them, unless they say one.
+    let open = boxes || (ruled && section.optional::<String>("name")?.as_deref() == Some(AUTO));
     let missing = |key| section.required::<f64>(key).expect_err("the key is missing");
     let rho = match is_auto(section, "rho", ruled)? {
         true => Auto::Auto,
         false => match section.positive("rho")? {
-            None if algorithm.reads_rho() && !boxes => return Err(missing("rho")),
+            None if algorithm.reads_rho() && !open => return Err(missing("rho")),
             rho => Auto::from(rho),
         },
     };
@@ -93,7 +95,7 @@ fn read_spec(
     let rounds = match is_auto(section, "rounds", ruled)? {
         true => Auto::Auto,
         false => match section.count("rounds")? {
-            None if !fixed && !boxes && !joint => return Err(missing("rounds")),
+            None if !fixed && !open && !joint => return Err(missing("rounds")),
             rounds => Auto::from(rounds.map(|rounds| rounds as u64)),
         },
     };

@@ -3,10 +3,11 @@
 use super::DataRead;
 use dzoa::plan::DataKind;
 use dzoa::prelude::*;
-use dzoa::problem::Limits;
 use dzoa::problem::regularizer::REGULARIZERS;
+use dzoa::problem::{Limits, Variable, Variables};
 use dzoa::registry::{Options, Registry};
 use dzoa_table::{Result, Section, TomlNode, Value, read_regularizer};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Programs that are minimised.
@@ -14,6 +15,8 @@ use std::time::Duration;
 pub struct Programs {
     /// Names of the variables.
     pub columns: Vec<String>,
+    /// Where they start and stay, where anything is said about that.
+    pub variables: Option<Arc<Variables>>,
     /// One value per sample instead of one per point.
     pub per_sample: bool,
     /// One program per agent.
@@ -62,7 +65,11 @@ impl Programs {
     pub(super) fn read(root: &Section<'_>) -> Result<DataRead<Self>> {
         let problem = root.section("problem")?;
         problem.choice("loss", &["external"])?;
-        let columns = read_columns(&problem)?;
+        let variables = read_variables(&problem)?;
+        let columns = match &variables {
+            Some(variables) => variables.iter().map(|v| v.name.clone()).collect(),
+            None => read_columns(&problem)?,
+        };
         let per_sample = problem.or("per_sample", false)?;
         let (regularizer, eta) = read_penalty(&problem)?;
         problem.finish()?;
@@ -90,9 +97,63 @@ impl Programs {
         data.finish()?;
         let counted = programs.iter().all(|program| program.samples.is_some());
         let kind = DataKind::Boxes { per_sample, counted };
-        let spec =
-            Self { columns, per_sample, programs, handling, limits, regularizer, eta, curvature };
-        Ok(DataRead { spec, kind, loss: None, root: data_root })
+        let spec = Self {
+            columns,
+            variables,
+            per_sample,
+            programs,
+            handling,
+            limits,
+            regularizer,
+            eta,
+            curvature,
+        };
+        let columns = spec.columns.len();
+        let smooth_penalty = spec.regularizer.is_smooth();
+        Ok(DataRead { spec, kind, loss: None, columns, smooth_penalty, root: data_root })
+    }
+}
+
+/// `problem.variables`: a name for each, and what else is known of it.
+fn read_variables(section: &Section<'_>) -> Result<Option<Arc<Variables>>> {
+    let shape = "variables = [{ name = \"rate\", low = 1e-4, high = 1.0, scale = \"log\" }, ...]";
+    let items = match section.node("variables") {
+        None => return Ok(None),
+        Some(TomlNode { value: Value::Array(items), .. }) if !items.is_empty() => items,
+        Some(_) => return Err(section.error("variables", "must list them").hint(shape)),
+    };
+    for key in ["features", "columns"] {
+        if section.node(key).is_some() {
+            return Err(section.error(key, "has no effect where `problem.variables` names them"));
+        }
+    }
+    let mut all: Vec<Variable> = Vec::new();
+    let mut checked: Vec<Variable> = Vec::new();
+    for item in items {
+        let entry = Section::named(item, "problem.variables")?;
+        let name: String = entry.required("name")?;
+        if all.iter().any(|known| known.name == name) {
+            return Err(entry.error("name", &format!("is `{name}` twice")));
+        }
+        let variable = Variable {
+            start: entry.optional("start")?,
+            low: entry.or("low", f64::NEG_INFINITY)?,
+            high: entry.or("high", f64::INFINITY)?,
+            log: entry.choice("scale", &["linear", "log"])? == Some("log"),
+            integer: entry.or("integer", false)?,
+            ..Variable::free(name)
+        };
+        entry.finish()?;
+        checked.push(variable.clone());
+        Variables::new(std::mem::take(&mut checked))
+            .map_err(|bad| entry.error(bad.key, &bad.problem))?;
+        all.push(variable);
+    }
+    let variables =
+        Variables::new(all).map_err(|bad| section.error("variables", &bad.to_string()))?;
+    match variables.free() {
+        0 => Err(section.error("variables", "are all fixed: nothing is left to be found")),
+        _ => Ok(Some(Arc::new(variables))),
     }
 }
 

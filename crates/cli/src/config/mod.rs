@@ -65,6 +65,10 @@ struct DataRead<D> {
     kind: DataKind,
     /// The loss; programs have none.
     loss: Option<Arc<dyn Loss>>,
+    /// Variables of programs.
+    columns: usize,
+    /// Whether the penalty has no kinks.
+    smooth_penalty: bool,
     /// `data.root`
     root: PathBuf,
 }
@@ -109,9 +113,16 @@ impl Config {
         let data = read_data(&root)?;
         let network = NetworkSection::read(&root.section("network")?)?;
         let privacy = Privacy::read(&root.section("privacy")?, data.kind)?;
-        let public = Suited { kind: data.kind, loss: data.loss.as_deref() };
+        let public = Suited {
+            kind: data.kind,
+            loss: data.loss.as_deref(),
+            columns: data.columns,
+            smooth_penalty: data.smooth_penalty,
+            looped: false,
+        };
         let (spec, mode) = algorithm::read(&root.section("algorithm")?, &privacy, public)?;
-        let spec = RunSpec { self_loop: network.self_loop, ..spec };
+        let inference = root.or("inference", false)?;
+        let spec = RunSpec { self_loop: network.self_loop, inference, ..spec };
         let section = root.section("run")?;
         let run = RunSettings::read(&section, data.kind)?;
         if run.reference == ReferenceWish::Never && spec.mechanism.needs_optimum() {

@@ -28,7 +28,14 @@ impl RowsSpec {
         let schema = section.is_present().then(|| Schema::read(&section)).transpose()?;
         let spec = Self { problem, data, schema };
         let loss = Some(spec.problem.loss.clone());
-        Ok(DataRead { spec, kind: DataKind::Rows, loss, root: data_root })
+        Ok(DataRead {
+            spec,
+            kind: DataKind::Rows,
+            loss,
+            columns: 0,
+            smooth_penalty: true,
+            root: data_root,
+        })
     }
 
     /// Refuses files without a schema; after unknown keys, among which it may be.

@@ -17,9 +17,14 @@ pub fn boxes(spec: &Programs, root: &Path) -> Boxes {
         let samples = own.samples.filter(|_| spec.per_sample);
         let program = Program::new(own.clone(), features, samples, spec.handling, root.into());
         let known = BlackBox::from_oracle(features, samples, Box::new(program));
-        Arc::new(known.with_limits(spec.limits))
+        let known = known.with_limits(spec.limits);
+        Arc::new(match &spec.variables {
+            Some(variables) => known.with_variables(variables.clone()),
+            None => known,
+        })
     };
     Boxes {
+        variables: spec.variables.clone(),
         regularizer: spec.regularizer.clone(),
         eta: spec.eta,
         samples: spec.programs.iter().map(|program| program.samples).collect(),

@@ -8,8 +8,8 @@
 //! session.absorb      the sum of all parts: the same next point everywhere
 //! ```
 
-use super::SumMethod;
-use super::ask::Ask;
+use super::ask::{Ask, Question};
+use super::{Certainty, SumMethod, Told};
 use dzoa_privacy::joint::{
     Context, Members, NoContext, NoGrid, NoRegion, NoSum, Opening, Shares, Sum, Transcript, Turn,
     Words,
@@ -173,6 +173,9 @@ impl Session {
         hasher.update(&before.0).update(&round.to_le_bytes());
         hasher.update(&self.attempt.to_le_bytes()).update(&self.opened.members.digest().0);
         hasher.update(ask.question.purpose().as_bytes()).update(&pack(&ask.point));
+        if let Question::Points(points) = &ask.question {
+            hasher.update(&pack(points));
+        }
         Digest::from(*hasher.finalize().as_bytes())
     }
 
@@ -280,6 +283,16 @@ impl Session {
     /// What everybody reports.
     pub fn estimate(&self) -> Vec<f64> {
         self.method.estimate()
+    }
+
+    /// Values of the objective, where the sums told them.
+    pub fn told(&self) -> Option<Told> {
+        self.method.told()
+    }
+
+    /// How sure it is, where the sums told it.
+    pub fn certainty(&self) -> Option<Certainty> {
+        self.method.certainty()
     }
 
     /// What an answer costs an agent, in values or gradients.

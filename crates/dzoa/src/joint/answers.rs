@@ -56,12 +56,23 @@ impl Answers for EmpiricalRisk {
                 };
                 squares(self, rows, curvature, visit);
             }
+            Question::Points(points) => values(self, points, rows, visit),
             Question::Values(frame) => {
                 let mut scratch = Scratch::default();
                 self.sample_quotients(&frame.probe(&ask.point), rows, &mut scratch, visit);
             }
         }
         Ok(())
+    }
+}
+
+/// The loss of every row at each of these points.
+fn values(risk: &EmpiricalRisk, points: &[f64], rows: Range<usize>, visit: &mut dyn FnMut(&[f64])) {
+    let columns = risk.samples.rows.width().max(1);
+    for row in rows {
+        let target = risk.samples.targets[row];
+        let value = |w: &[f64]| risk.loss.value(risk.samples.rows.dot(row, w), target);
+        visit(&points.chunks_exact(columns).map(value).collect::<Vec<f64>>());
     }
 }
 
@@ -136,9 +147,19 @@ impl Answers for BlackBox {
         visit: &mut dyn FnMut(&[f64]),
     ) -> Result<(), Failure> {
         // A box gives values only: the plan asks for nothing else.
-        if let Question::Values(frame) = &ask.question {
-            let mut scratch = Scratch::default();
-            self.sample_quotients(&frame.probe(&ask.point), rows, &mut scratch, visit);
+        match &ask.question {
+            Question::Points(points) => {
+                let values = self.values(points)?;
+                let width = self.samples();
+                for row in rows {
+                    visit(&values[row..].iter().step_by(width).copied().collect::<Vec<f64>>());
+                }
+            }
+            Question::Values(frame) => {
+                let mut scratch = Scratch::default();
+                self.sample_quotients(&frame.probe(&ask.point), rows, &mut scratch, visit);
+            }
+            Question::Gradient | Question::Majoriser | Question::Hessian => {}
         }
         self.failure().map_or(Ok(()), Err)
     }

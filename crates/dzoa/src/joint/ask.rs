@@ -24,6 +24,8 @@ pub enum Question {
     Majoriser,
     /// Its second derivatives: the upper triangle, so scaled that lengths are those of the matrix.
     Hessian,
+    /// The value at each of these points, one after the other, of an agent's whole objective.
+    Points(Arc<[f64]>),
     /// Difference quotients along common directions: J numbers, from function values alone.
     Values(Arc<DirectionFrame>),
 }
@@ -54,6 +56,7 @@ impl Question {
             Self::Gradient => "gradient",
             Self::Majoriser => "majoriser",
             Self::Hessian => "hessian",
+            Self::Points(_) => "points",
             Self::Values(_) => "values",
         }
     }
@@ -63,6 +66,7 @@ impl Question {
         match self {
             Self::Gradient => columns,
             Self::Majoriser | Self::Hessian => columns * (columns + 1) / 2,
+            Self::Points(points) => points.len() / columns.max(1),
             Self::Values(frame) => frame.count(),
         }
     }

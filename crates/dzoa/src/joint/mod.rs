@@ -23,6 +23,7 @@ mod contributor;
 mod descent;
 mod frame;
 mod leaving;
+mod models;
 mod newton;
 mod quadratic;
 mod shared;
@@ -38,11 +39,21 @@ pub use contributor::{
 };
 pub use descent::{DescentSettings, Probing, SumDescent};
 pub use frame::DirectionFrame;
+pub use models::{Certainty, ModelSettings, Models};
 pub use newton::{Newton, NewtonSettings};
 pub use shared::{Joined, Reshare, SharedRounds};
 pub use slopes::Slopes;
 
 use dzoa_privacy::joint::NoRegion;
+
+/// Values that everybody knows without asking for them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Told {
+    /// The objective at the start.
+    pub start: f64,
+    /// The objective at the estimate.
+    pub estimate: f64,
+}
 
 /// An algorithm between two sums. A function of public numbers and of the sums so far.
 pub trait SumMethod: Send + Sync {
@@ -67,6 +78,16 @@ pub trait SumMethod: Send + Sync {
     /// The questions of a whole run as far as they can be known before it: regions and guarantees
     /// of all sums, at the point where it begins. Empty without a guarantee.
     fn planned(&self) -> Result<Vec<Hidden>, NoRegion>;
+
+    /// Values of the objective, where the sums told them.
+    fn told(&self) -> Option<Told> {
+        None
+    }
+
+    /// How sure the estimate is, where the sums told it.
+    fn certainty(&self) -> Option<Certainty> {
+        None
+    }
 
     /// What one answer to one question costs an agent, in values or gradients.
     fn calls(&self) -> u64;

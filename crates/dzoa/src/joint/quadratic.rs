@@ -83,8 +83,24 @@ pub(super) fn times(h: &[f64], v: &[f64], linear: &[f64]) -> Vec<f64> {
 /// Rounds of rotations at most; a handful is enough.
 const SWEEPS: usize = 60;
 
-/// A symmetric matrix with its eigenvalues moved into a range, by Jacobi's rotations.
+/// A symmetric matrix with its eigenvalues moved into a range.
 pub(super) fn confined(matrix: &[f64], n: usize, [least, most]: [f64; 2]) -> Vec<f64> {
+    let (values, vectors) = eigen(matrix, n);
+    let mut out = vec![0.0; n * n];
+    for (value, vector) in values.into_iter().zip(vectors.chunks_exact(n)) {
+        // A value that is no number ends at the floor.
+        let value = if value > least { value.min(most) } else { least };
+        for p in 0..n {
+            for q in 0..n {
+                out[p * n + q] += value * vector[p] * vector[q];
+            }
+        }
+    }
+    out
+}
+
+/// Eigenvalues of a symmetric matrix and its eigenvectors as lines, by Jacobi's rotations.
+pub(super) fn eigen(matrix: &[f64], n: usize) -> (Vec<f64>, Vec<f64>) {
     let mut a = matrix.to_vec();
     let mut vectors = vec![0.0; n * n];
     (0..n).for_each(|i| vectors[i * n + i] = 1.0);
@@ -103,18 +119,7 @@ pub(super) fn confined(matrix: &[f64], n: usize, [least, most]: [f64; 2]) -> Vec
             }
         }
     }
-    let mut out = vec![0.0; n * n];
-    for (i, vector) in vectors.chunks_exact(n).enumerate() {
-        let value = a[i * n + i];
-        // A value that is no number ends at the floor.
-        let value = if value > least { value.min(most) } else { least };
-        for p in 0..n {
-            for q in 0..n {
-                out[p * n + q] += value * vector[p] * vector[q];
-            }
-        }
-    }
-    out
+    ((0..n).map(|i| a[i * n + i]).collect(), vectors)
 }
 
 /// Two lines of a matrix with n of them.

@@ -2,6 +2,7 @@
 
 use super::plan::Plan;
 use crate::agent::Agent;
+use crate::inference::{Inference, NoInference};
 use crate::primal::{RoundContext, measure_noise};
 use crate::streams::Streams;
 use dzoa_privacy::{EarlierRuns, Facts, Ledger, RunId, Statement};
@@ -36,6 +37,11 @@ pub struct Circumstances<'a> {
 }
 
 impl Plan {
+    /// How sure every coefficient is, where that was asked for: from the rows of all agents.
+    pub fn inference(&self) -> Option<Result<Inference, NoInference>> {
+        self.data().problem().filter(|_| self.spec().inference).map(Inference::new)
+    }
+
     /// What may be said about agent k's privacy, however its run ended.
     pub fn statement(&self, k: usize, about: Circumstances<'_>) -> Statement {
         let Some(delta) = self.claimed().delta() else { return Statement::none() };

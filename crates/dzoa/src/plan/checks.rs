@@ -2,9 +2,10 @@
 
 use super::Refused;
 use super::claimed::Claimed;
-use super::data::Boxes;
+use super::data::{Boxes, Data};
 use super::given::{Auto, PerAgent};
 use super::spec::RunSpec;
+use crate::inference::NoInference;
 use crate::network::Graph;
 use crate::problem::Objective;
 use crate::run::BuildError;
@@ -29,6 +30,10 @@ pub(super) fn check_boxes(boxes: &Boxes, graph: &Graph) -> Result<(), Refused> {
     }
     let expected = boxes.boxes.first().map_or(0, |known| known.dim());
     let odd = boxes.boxes.iter().zip(graph.names()).find(|(known, _)| known.dim() != expected);
+    let moved = boxes.variables.as_ref().is_some_and(|variables| !variables.are_plain());
+    if moved && !boxes.regularizer.is_zero() && boxes.eta > 0.0 {
+        return Err(Refused::PenaltyElsewhere);
+    }
     match odd {
         Some((known, name)) => {
             let (name, got) = (name.clone(), known.dim());
@@ -60,6 +65,26 @@ pub(super) fn check_sums(spec: &RunSpec) -> Result<(), Refused> {
         }),
         false => Ok(()),
     }
+}
+
+/// Refuses intervals that nobody knows how to make.
+pub(super) fn check_inference(spec: &RunSpec, data: &Data) -> Result<(), Refused> {
+    if !spec.inference {
+        return Ok(());
+    }
+    let Data::Rows(problem) = data else { return Err(Refused::NeedsRows("inference")) };
+    if spec.mechanism.claimed() != Claimed::Nothing {
+        return Err(Refused::NoIntervals { mechanism: spec.mechanism.name() });
+    }
+    match problem.loss.likelihood() {
+        Some(_) => Ok(()),
+        None => Err(NoInference::NoLikelihood(problem.loss.name()).into()),
+    }
+}
+
+/// Refuses what takes the rows of all agents where one is planned for.
+pub(super) fn check_alone(spec: &RunSpec) -> Result<(), Refused> {
+    if spec.inference { Err(Refused::OnlyTogether("inference")) } else { Ok(()) }
 }
 
 pub(super) fn check_positive(key: &'static str, value: f64) -> Result<(), Refused> {

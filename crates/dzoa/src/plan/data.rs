@@ -5,7 +5,7 @@ use super::rules::BOX_RHO;
 use super::steps::{bounded_curvature, typical_curvature};
 use crate::primal::ZerothOrder;
 use crate::problem::regularizer::{Penalty, Regularizer};
-use crate::problem::{BlackBox, LocalObjective, Objective, PerSample, Problem};
+use crate::problem::{BlackBox, LocalObjective, Objective, PerSample, Problem, Variables};
 use std::sync::Arc;
 
 /// All agents' data terms.
@@ -22,6 +22,8 @@ pub enum Data {
 pub struct Boxes {
     /// One per agent.
     pub boxes: Vec<Arc<BlackBox>>,
+    /// What they are functions of; `None` for as many numbers as they take, without bounds.
+    pub variables: Option<Arc<Variables>>,
     /// R.
     pub regularizer: Regularizer,
     /// eta.
@@ -48,6 +50,7 @@ impl Boxes {
     pub fn new(boxes: Vec<Arc<BlackBox>>) -> Self {
         Self {
             boxes,
+            variables: None,
             regularizer: Regularizer::None,
             eta: 0.0,
             samples: None,
@@ -71,6 +74,14 @@ impl Boxes {
     /// Whether the penalty has kinks.
     pub(super) fn has_kinks(&self) -> bool {
         self.regularizer.separable().is_none_or(|(l1, _)| l1 > 0.0)
+    }
+
+    /// Values that every box may still give.
+    pub(super) fn values_left(&self) -> Option<u64> {
+        let left = |known: &Arc<BlackBox>| {
+            Some(known.limits().budget?.saturating_sub(known.evaluations()))
+        };
+        self.boxes.iter().filter_map(left).min()
     }
 
     /// Whether every box gives one value per sample.

@@ -8,6 +8,7 @@ use super::plan::Plan;
 use super::rules;
 use super::spec::{Algorithm, RunSpec};
 use super::sums::JOINT;
+use super::sums::rules::MOST_MODELLED;
 use crate::problem::loss::Loss;
 use crate::registry::Options;
 use crate::run::EarlyStop;
@@ -59,19 +60,29 @@ pub struct Suited<'a> {
     pub kind: DataKind,
     /// The loss; boxes have none.
     pub loss: Option<&'a dyn Loss>,
+    /// Variables.
+    pub columns: usize,
+    /// Whether the penalty has no kinks.
+    pub smooth_penalty: bool,
+    /// Whether rounds or steps of the two-point loop were given, which nothing else reads.
+    pub looped: bool,
 }
 
 impl Mechanism {
     /// The name of the algorithm that suits it and the data, where nobody named one.
     ///
     /// Joint sums wherever they are protected or nothing is: few of them where the loss is smooth,
-    /// gradients where it is not, values where there is nothing else.
+    /// gradients where it is not, values where there is nothing else: models of a box, where nothing
+    /// has to be protected.
     pub fn algorithm_for(&self, data: Suited<'_>) -> &'static str {
         let smooth = data.loss.is_some_and(|loss| loss.smoothness().is_some());
         let boxes = data.kind != DataKind::Rows;
+        let small = data.columns <= MOST_MODELLED;
+        let modelled = boxes && small && data.smooth_penalty && !data.looped;
         match (self.sums(), self.needs_of_loop()) {
             (Some(SumTerms::Hidden { .. }), _) if boxes => "joint-values",
             (_, Some(_)) => "d-zoa",
+            (Some(SumTerms::Plain), None) if modelled => "joint-models",
             (_, None) if boxes => "d-zoa",
             (Some(_), _) if smooth => "joint-gradient",
             (Some(SumTerms::Hidden { .. }), _) => "joint-gradient",

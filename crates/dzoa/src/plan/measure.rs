@@ -12,7 +12,8 @@ use std::sync::Arc;
 
 /// Whether black boxes are asked for their curvature before the first round.
 pub(super) fn are_measured(spec: &RunSpec) -> bool {
-    spec.mechanism.measures_curvature() && spec.step.is_auto()
+    let loops = spec.algorithm.is_zeroth_order();
+    loops && spec.mechanism.measures_curvature() && spec.step.is_auto()
 }
 
 impl Boxes {

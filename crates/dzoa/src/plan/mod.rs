@@ -61,6 +61,7 @@ pub use sums::{JOINT, JointBudget, JointEntry, JointMaking, JointNoise};
 
 use crate::baselines::{AlgorithmEntry, Broken};
 use crate::guarantee::NoGuarantee;
+use crate::inference::NoInference;
 use crate::joint::NoRound;
 use crate::problem::Failure;
 use crate::run::BuildError;
@@ -193,7 +194,7 @@ pub enum Refused {
     /// A sum that cannot be.
     #[error(transparent)]
     NoRound(#[from] NoRound),
-    /// An algorithm of which no agent can run by itself.
+    /// What no agent can do by itself.
     #[error("{0} runs with all agents in one process only")]
     OnlyTogether(&'static str),
     /// One agent by itself, whose rows weigh by those of all.
@@ -202,6 +203,17 @@ pub enum Refused {
          agent knows its own only"
     )]
     RowsOfOthers,
+    /// Intervals that would have to count the noise of a mechanism.
+    #[error(
+        "`inference` is true, and nobody knows intervals that count the noise of `{mechanism}`"
+    )]
+    NoIntervals {
+        /// The mechanism.
+        mechanism: &'static str,
+    },
+    /// Intervals of a loss that has none.
+    #[error("`inference` is true, but {0}")]
+    NoInference(#[from] NoInference),
     /// A number that nothing can be planned with.
     #[error("`{key}` is {value}, and must be a finite number above 0")]
     NotPositive {
@@ -210,6 +222,12 @@ pub enum Refused {
         /// Its value.
         value: f64,
     },
+    /// A penalty on variables whose coordinates are not themselves.
+    #[error(
+        "a regularizer pulls variables to zero, and these have a start, bounds or a scale of their \
+         own"
+    )]
+    PenaltyElsewhere,
     /// Black boxes whose curvature was not measured, and no step was given.
     #[error("no step was given, and the curvature was not measured")]
     Unmeasured,

@@ -2,7 +2,8 @@
 //! decided.
 
 use super::checks::{
-    check_boxes, check_directions, check_loop, check_per_agent, check_positive, check_sums,
+    check_alone, check_boxes, check_directions, check_inference, check_loop, check_per_agent,
+    check_positive, check_sums,
 };
 use super::claimed::Claimed;
 use super::data::Data;
@@ -98,6 +99,7 @@ impl Plan {
         if let Some(entry) = spec.algorithm.entry() {
             return Err(Refused::OnlyTogether(entry.name));
         }
+        check_alone(spec)?;
         if data.problem().is_some_and(|problem| problem.scale == Scale::Pooled) {
             return Err(Refused::RowsOfOthers);
         }
@@ -121,6 +123,7 @@ impl Plan {
         k: usize,
         samples: &[usize],
     ) -> Result<Self, Refused> {
+        check_alone(spec)?;
         if samples.len() != graph.len() {
             return Err(Refused::Samples { got: samples.len(), agents: graph.len() });
         }
@@ -170,6 +173,7 @@ impl Plan {
         check_directions(spec)?;
         check_loop(spec)?;
         check_sums(spec)?;
+        check_inference(spec, data)?;
         let values_only = spec.algorithm.joint().is_some_and(|entry| entry.values_only);
         let asks_values = spec.algorithm.is_zeroth_order() || values_only;
         if !asks_values && matches!(data, Data::Boxes(_)) {

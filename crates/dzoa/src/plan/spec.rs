@@ -151,6 +151,8 @@ pub struct RunSpec {
     pub self_loop: bool,
     /// eta follows from the numbers of rows, by [`super::rules::plain_eta`].
     pub eta_by_rule: bool,
+    /// Standard errors and intervals of all coefficients beside the model.
+    pub inference: bool,
 }
 
 impl RunSpec {
@@ -174,6 +176,7 @@ impl RunSpec {
             tolerance: Auto::Auto,
             self_loop: true,
             eta_by_rule: false,
+            inference: false,
         }
     }
 
@@ -199,6 +202,8 @@ impl RunSpec {
             antithetic: Auto::Auto,
             orthogonal: Auto::Auto,
             tolerance: Auto::Given(None),
+            // A comparison is about models.
+            inference: false,
             ..self.clone()
         };
         if let Some((inner_steps, directions, smoothing)) = setting.inner {

@@ -3,14 +3,15 @@
 
 use super::failure::Failure;
 use super::objective::ClippedSum;
-use super::{Objective, PerSample, Probe, Scratch};
+use super::{Objective, PerSample, Probe, Scratch, Variables};
 use crate::streams::{FastRng, fill_normal};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What stands behind a black box. It is asked for many points at once, because a call often costs
 /// more than a value.
@@ -86,7 +87,9 @@ impl Default for Limits {
 /// assert_eq!(root.failure().unwrap().to_string(), "the objective is NaN at [-1]");
 /// ```
 pub struct BlackBox {
+    /// P: of the coordinates, where the variables have any of their own.
     dim: usize,
+    variables: Option<Arc<Variables>>,
     /// Values per point: None for one of the whole agent.
     samples: Option<usize>,
     limits: Limits,
@@ -117,6 +120,7 @@ impl BlackBox {
     pub fn from_oracle(dim: usize, samples: Option<usize>, oracle: Box<dyn Oracle>) -> Self {
         Self {
             dim,
+            variables: None,
             samples,
             limits: Limits::default(),
             oracle,
@@ -131,6 +135,19 @@ impl BlackBox {
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
+    }
+
+    /// With variables that have bounds, scales or a start of their own: whoever minimises it works
+    /// in their coordinates, and no question leaves the bounds.
+    pub fn with_variables(mut self, variables: Arc<Variables>) -> Self {
+        self.dim = variables.free();
+        self.variables = Some(variables);
+        self
+    }
+
+    /// How it may be used.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
     }
 
     /// Whether it gives one value per sample.
@@ -190,6 +207,29 @@ impl BlackBox {
         Ok(trace.min(3.0 * largest))
     }
 
+    /// As the function takes it.
+    fn outside<'a>(&self, points: Points<'a>) -> (usize, Cow<'a, [f64]>) {
+        let Some(variables) = &self.variables else { return (points.dim, points.values.into()) };
+        let mut all = Vec::with_capacity(points.count() * variables.count());
+        points.iter().for_each(|point| variables.outside_into(point, &mut all));
+        (variables.count(), all.into())
+    }
+
+    /// One point as the function takes it.
+    fn point(&self, point: &[f64]) -> Vec<f64> {
+        self.outside(Points { dim: self.dim, values: point }).1.into_owned()
+    }
+
+    /// Values of every point: one, or one for each sample.
+    pub(crate) fn values(&self, points: &[f64]) -> Result<Vec<f64>, Failure> {
+        let points = Points { dim: self.dim, values: points };
+        let mut values = vec![0.0; points.count() * self.width()];
+        self.ask(points, &mut values)?;
+        let each = points.iter().zip(values.chunks_exact(self.width()));
+        each.into_iter().try_for_each(|(point, values)| self.check(point, values))?;
+        Ok(values)
+    }
+
     /// Values per point.
     fn width(&self) -> usize {
         self.samples.unwrap_or(1)
@@ -201,21 +241,15 @@ impl BlackBox {
 
     /// One finite value per point, or why not.
     fn means(&self, points: &[f64]) -> Result<Vec<f64>, Failure> {
-        let points = Points { dim: self.dim, values: points };
-        let mut values = vec![0.0; points.count() * self.width()];
-        self.ask(points, &mut values)?;
-        points
-            .iter()
-            .zip(values.chunks_exact(self.width()))
-            .map(|(point, values)| self.check(point, values).map(|()| self.mean(values)))
-            .collect()
+        let values = self.values(points)?;
+        Ok(values.chunks_exact(self.width()).map(|values| self.mean(values)).collect())
     }
 
     fn check(&self, point: &[f64], values: &[f64]) -> Result<(), Failure> {
         match values.iter().position(|value| !value.is_finite()) {
             None => Ok(()),
             Some(at) => Err(Failure::NotFinite {
-                point: point.to_vec(),
+                point: self.point(point),
                 value: values[at],
                 sample: self.samples.map(|_| at),
             }),
@@ -229,7 +263,9 @@ impl BlackBox {
             return self.answer(points, out);
         }
         let width = self.width();
-        let key = |point: &[f64]| point.iter().map(|b| b.to_bits()).collect::<Vec<u64>>();
+        let key = |point: &[f64]| -> Vec<u64> {
+            self.point(point).into_iter().map(f64::to_bits).collect()
+        };
         let mut unknown = Vec::new();
         {
             let cache = locked(&self.cache);
@@ -277,7 +313,9 @@ impl BlackBox {
 
     /// Asks, and turns panics and errors into failures that name the point.
     fn answer(&self, points: Points<'_>, out: &mut [f64]) -> Result<(), Failure> {
-        let answered = catch_unwind(AssertUnwindSafe(|| self.oracle.ask(points, out)));
+        let (dim, values) = self.outside(points);
+        let asked = Points { dim, values: &values };
+        let answered = catch_unwind(AssertUnwindSafe(|| self.oracle.ask(asked, out)));
         let OracleError { point, message } = match answered {
             Ok(Ok(())) => return Ok(()),
             Ok(Err(error)) => error,
@@ -285,7 +323,7 @@ impl BlackBox {
         };
         let point = point.filter(|&i| i < points.count()).unwrap_or(0);
         Err(Failure::Failed {
-            point: points.values[point * self.dim..][..self.dim].to_vec(),
+            point: self.point(&points.values[point * self.dim..][..self.dim]),
             message,
         })
     }

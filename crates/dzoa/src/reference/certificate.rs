@@ -154,7 +154,7 @@ fn within(loss: &dyn Loss, y: f64, slope: f64) -> f64 {
 }
 
 /// `sum_i weight_i room_i x_i x_i'`
-pub(super) fn gram(problem: &Problem, room: &[f64]) -> Vec<f64> {
+pub(crate) fn gram(problem: &Problem, room: &[f64]) -> Vec<f64> {
     let dim = problem.dim();
     let (mut sum, mut scratch, mut rest) = (vec![0.0; dim * dim], Vec::new(), room);
     for (k, samples) in problem.agents.iter().enumerate() {

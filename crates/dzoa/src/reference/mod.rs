@@ -12,6 +12,8 @@ mod solve;
 mod wide;
 
 pub use certificate::Certificate;
+pub(crate) use certificate::gram;
+pub(crate) use narrow::narrowed;
 
 use crate::newton::{self, NewtonLimits};
 use crate::problem::Problem;

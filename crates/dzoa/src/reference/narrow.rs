@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 /// The problem in which all other coefficients are zero. Groups of columns must be there as a whole
 /// or not at all; the columns are in order.
-pub(super) fn narrowed(problem: &Problem, columns: &[usize]) -> Problem {
+pub(crate) fn narrowed(problem: &Problem, columns: &[usize]) -> Problem {
     let last = problem.dim() - 1;
     let mut place = vec![None; problem.dim()];
     columns.iter().enumerate().for_each(|(at, &p)| place[p] = Some(at));

@@ -21,6 +21,7 @@ pub use simulate::simulate;
 pub use sums::{JointSimulation, NotReplayed};
 
 use crate::agent::Agent;
+use crate::joint::Told;
 use crate::status::Status;
 use dzoa_privacy::{Ledger, RunId};
 
@@ -65,6 +66,11 @@ pub trait Simulation: Send + Sync {
 
     /// The joint sums, where it takes them.
     fn sums(&self) -> Option<&JointSimulation> {
+        None
+    }
+
+    /// Values of the objective, where the agents told them to each other.
+    fn told(&self) -> Option<Told> {
         None
     }
 

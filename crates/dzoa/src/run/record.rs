@@ -127,6 +127,8 @@ pub struct ValueRecorder {
     pub records: Vec<ValueRecord>,
     /// The value at zero, where a run begins.
     start: Option<f64>,
+    /// What the agents told each other about their last estimate.
+    told: Option<f64>,
     best: Option<BestSeen>,
 }
 
@@ -146,7 +148,7 @@ impl ValueRecorder {
     /// A recorder for a run of `rounds` rounds; `penalty` is the whole regulariser, `eta R`.
     pub fn new(boxes: Vec<Arc<BlackBox>>, penalty: Penalty, every: u64, rounds: u64) -> Self {
         let (last, records) = (Vec::new(), Vec::new());
-        Self { boxes, penalty, every, rounds, last, records, start: None, best: None }
+        Self { boxes, penalty, every, rounds, last, records, start: None, told: None, best: None }
     }
 
     /// The best of all points whose value was asked for; nothing where none was.
@@ -156,6 +158,10 @@ impl ValueRecorder {
 
     /// The value of the result, which may be the best of all. Nothing where no values are recorded.
     pub fn conclude(&mut self, b: &[f64]) -> Option<f64> {
+        // What the agents told each other need not be asked again.
+        if let Some(told) = self.told {
+            return Some(told);
+        }
         let asked = (self.every > 0).then(|| self.objective(b).ok()).flatten();
         let round = self.records.last().map_or(self.rounds, |record| record.round);
         self.see(round, asked, b);
@@ -201,13 +207,23 @@ impl Observer for ValueRecorder {
         let round = view.round;
         let due = self.every > 0
             && (round == 1 || round.is_multiple_of(self.every) || round == self.rounds);
+        let told = view.simulation.told();
         if self.last.is_empty() && self.every > 0 {
             let zero = vec![0.0; centre.len()];
-            self.start = self.objective(&zero).ok();
+            self.start = match told {
+                Some(told) => Some(told.start),
+                None => self.objective(&zero).ok(),
+            };
             self.see(0, self.start, &zero);
         }
-        let objective = due.then(|| self.objective(&centre).ok()).flatten();
-        self.see(round, objective, &centre);
+        let objective = match told {
+            Some(told) => Some(told.estimate),
+            None => due.then(|| self.objective(&centre).ok()).flatten(),
+        };
+        self.told = told.map(|told| told.estimate);
+        // What all report alike is not rounded by a mean.
+        let alike = now.first().filter(|_| told.is_some()).unwrap_or(&centre);
+        self.see(round, objective, alike);
         let moved = now.iter().zip(&self.last).flat_map(|(now, last)| now.iter().zip(last));
         let change = match self.last.is_empty() {
             true => now.iter().flatten().fold(0.0, |most: f64, b| most.max(b.abs())),

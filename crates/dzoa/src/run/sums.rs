@@ -2,7 +2,9 @@
 
 use super::{Costs, Observer, RoundView, Simulation};
 use crate::agent::CannotResume;
-use crate::joint::{Charged, Contribution, Contributor, NoRound, PastPart, Session, Step, SumPart};
+use crate::joint::{
+    Certainty, Charged, Contribution, Contributor, NoRound, PastPart, Session, Step, SumPart, Told,
+};
 use crate::network::Graph;
 use crate::status::Status;
 use dzoa_privacy::{Digest, Ledger, Receipt, RunId};
@@ -69,6 +71,11 @@ impl JointSimulation {
     /// The last sum as everybody saw it: the question, and all parts in the order of the members.
     pub fn last(&self) -> Option<(&Step, &[SumPart])> {
         self.last.as_ref().map(|(step, parts)| (step, &parts[..]))
+    }
+
+    /// How sure the estimate is, where the sums told it.
+    pub fn certainty(&self) -> Option<Certainty> {
+        self.session.certainty()
     }
 
     /// One round; `false` once all are done.
@@ -219,6 +226,10 @@ impl Simulation for JointSimulation {
 
     fn costs(&self) -> Costs {
         self.costs
+    }
+
+    fn told(&self) -> Option<Told> {
+        self.session.told()
     }
 
     fn sums(&self) -> Option<&JointSimulation> {

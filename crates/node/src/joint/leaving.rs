@@ -12,10 +12,11 @@ use crate::journal::{JournalError, JournalRecord};
 use crate::letter::Letter;
 use crate::node::{End, NodeError, OnLoss, Peer};
 use crate::post::Post;
-use crate::wire::{Body, Heard};
+use crate::wire::Heard;
 use dzoa::joint::Saying;
 use dzoa::network::Graph;
 use dzoa::privacy::joint::Members;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// A view of who is gone must stand for this part of the patience before it is acted on.
@@ -41,6 +42,10 @@ pub(super) struct Losses {
     since: Duration,
     /// When this agent gave the open attempt up.
     left_at: Option<Duration>,
+    /// Everybody's word that an attempt is given up, of all attempts that were.
+    given_up: Vec<Post>,
+    /// Who said last that it goes on without this agent: in which attempt, and without whom else.
+    without_us: BTreeMap<usize, ((u64, u64), Vec<usize>)>,
 }
 
 impl Losses {
@@ -60,7 +65,15 @@ impl Losses {
             gone: Vec::new(),
             since: Duration::ZERO,
             left_at: None,
+            given_up: Vec::new(),
+            without_us: BTreeMap::new(),
         }
+    }
+
+    /// What shows whoever was left behind in this round that all that are left have said so.
+    pub(super) fn proof(&self, round: u64) -> Vec<Post> {
+        let posts = self.given_up.iter().filter(|post| post.letter().stage() == round + 1);
+        posts.cloned().collect()
     }
 
     /// Another turn: what was said about the last one is history.
@@ -94,11 +107,34 @@ impl JointNode {
         self.circle.settings.on_loss == OnLoss::Continue && self.agent.stage() > 1
     }
 
-    /// What a neighbour is told that was left behind.
-    pub(super) fn left_behind(&self, position: usize) -> Option<Body> {
+    /// From which round on a neighbour was left behind, if it was.
+    pub(super) fn left_behind(&self, position: usize) -> Option<u64> {
         let name = &self.circle.peers[position].name;
         let mut without = self.agent.without();
-        without.find(|(gone, _)| gone == name).map(|(_, round)| Body::left(round))
+        without.find(|(gone, _)| gone == name).map(|(_, round)| round)
+    }
+
+    /// Ends this agent's part once enough others have signed that they go on without it: so many
+    /// that nobody can go on with it.
+    pub(super) fn hear_of_going(&mut self, letter: &Letter) -> Result<(), String> {
+        let (origin, place) = (letter.origin(), letter.place());
+        let Saying::Leave { gone } = letter.notice().saying else { return Ok(()) };
+        let open = place.0 == self.agent.stage() || place.0 == self.agent.stage() + 1;
+        let ours = gone.contains(&self.agent.position()) && self.agent.is_present(origin);
+        if !open || !ours || self.over_since.is_some() {
+            return Ok(());
+        }
+        self.verified(letter)?;
+        self.losses.without_us.insert(origin, (place, gone));
+        let said = &self.losses.without_us;
+        let alike: Vec<usize> =
+            said.iter().filter(|(_, what)| **what == said[&origin]).map(|(k, _)| *k).collect();
+        if self.agent.is_enough(alike.len()) {
+            let names = self.agent.members().names();
+            let name = alike.iter().map(|k| names[*k].as_str()).collect::<Vec<_>>().join(", ");
+            self.stop(End::LeftBehind { name, round: place.0.saturating_sub(1) });
+        }
+        Ok(())
     }
 
     /// Whether every neighbour has said to this process what it knows of this agent, but for those
@@ -236,8 +272,8 @@ impl JointNode {
         self.next_attempt();
         self.stage_since = now;
         for position in 0..self.circle.peers.len() {
-            if let Some(body) = self.left_behind(position) {
-                self.say(position, body);
+            if let Some(round) = self.left_behind(position) {
+                self.bring(position, self.losses.proof(round));
             }
         }
         self.take_ahead(now);
@@ -246,7 +282,8 @@ impl JointNode {
     }
 
     fn next_attempt(&mut self) {
-        let leaves = self.losses.leaves.iter().flatten().cloned().collect();
+        let leaves: Vec<Post> = self.losses.leaves.iter().flatten().cloned().collect();
+        self.losses.given_up.extend(leaves.iter().cloned());
         self.losses.next_turn(leaves);
         self.post.fill(None);
         self.before.clear();

@@ -79,6 +79,8 @@ pub struct JointNode {
     unwritten: bool,
     /// Whom each neighbour has heard in its turn.
     held: Vec<Heard>,
+    /// What is on its way to each neighbour in the next frame.
+    bundles: Vec<Vec<Post>>,
     /// Who is gone, and what was said about it.
     losses: Losses,
     /// The last round whose part is in the journal.
@@ -105,6 +107,7 @@ impl JointNode {
         let mut node = Self {
             post: vec![None; agent.members().len()],
             held: vec![Heard::default(); neighbours.len()],
+            bundles: vec![Vec::new(); neighbours.len()],
             losses: Losses::new(&graph, agent.members(), neighbours.len()),
             agent,
             circle,

@@ -18,8 +18,9 @@ impl JointNode {
         let own = Own {
             ledger: self.agent.ledger(),
             sent: self.sent(),
+            settled: self.agent.stage() > 1,
             standing: self.standing(),
-            note: self.left_behind(position).unwrap_or_else(|| self.note()),
+            note: self.note(),
         };
         match self.circle.greet(position, &frame, own, now) {
             Greeted::Fresh { first } if self.end.is_none() => {
@@ -31,10 +32,10 @@ impl JointNode {
             Greeted::Over(end) => return self.stop(end),
             Greeted::Refused(what) => return self.suspect(position, what, bytes),
         }
-        if let Some(body) = self.left_behind(position) {
+        if let Some(round) = self.left_behind(position) {
             if self.circle.peers[position].may_answer(now) {
                 self.circle.peers[position].spoke(now);
-                self.say(position, body);
+                self.bring(position, self.losses.proof(round));
             }
             return;
         }
@@ -42,19 +43,17 @@ impl JointNode {
         (peer.met, peer.round) = (true, frame.round);
         match frame.body {
             Received::Held { held } => self.hear_of(position, held),
-            Received::Letter { held, letter } => {
+            Received::Letters { held, letters } => {
                 self.hear_of(position, held);
-                if let Err(what) = self.accept(position, letter, now) {
+                let accepted: Vec<_> =
+                    letters.into_iter().map(|letter| self.accept(position, letter, now)).collect();
+                if let Some(what) = accepted.into_iter().find_map(Result::err) {
                     return self.suspect(position, what, bytes);
                 }
             }
             Received::Bye { reason } => return self.bye(position, reason),
-            Received::Left { round } if self.over_since.is_none() => {
-                let name = self.circle.peers[position].name.clone();
-                return self.stop(End::LeftBehind { name, round });
-            }
-            Received::Left { .. } => {}
-            Received::Note | Received::Vector { .. } => {
+            // Nobody is believed that others go on without this agent, but those others.
+            Received::Left { .. } | Received::Note | Received::Vector { .. } => {
                 let what = "it does not speak to everybody, and this agent does".into();
                 return self.suspect(position, what, bytes);
             }
@@ -101,6 +100,10 @@ impl JointNode {
         let (origin, place, ours) = (letter.origin(), letter.place(), self.place());
         if origin >= self.post.len() {
             return Err(BadNotice::NoMember(origin).to_string());
+        }
+        self.hear_of_going(&letter)?;
+        if self.end.is_some() {
+            return Ok(());
         }
         if place == ours {
             return self.accept_now(position, letter, now);

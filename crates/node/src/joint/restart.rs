@@ -1,7 +1,7 @@
 //! The way back after a restart: everything in the journal happens again, and nothing else.
 
 use super::JointNode;
-use crate::journal::{DurableNotice, JournalError, JournalRecord, PersistedPart};
+use crate::journal::{DurableNotice, JournalError, JournalRecord, PersistedPart, Records};
 use crate::letter::Letter;
 use crate::node::NodeError;
 use crate::post::Post;
@@ -9,14 +9,10 @@ use dzoa::privacy::Entry;
 use std::time::Duration;
 
 impl JointNode {
-    pub(super) fn take_up(
-        &mut self,
-        records: Vec<JournalRecord>,
-        now: Duration,
-    ) -> Result<(), NodeError> {
+    pub(super) fn take_up(&mut self, records: Records, now: Duration) -> Result<(), NodeError> {
         let mut unwritten = Vec::new();
         for (index, record) in records.into_iter().enumerate() {
-            let (letters, past, seen) = match record {
+            let (letters, past, seen) = match record? {
                 JournalRecord::Stage { letters, past, seen } => (letters, past, seen),
                 JournalRecord::Leaving { gone } => {
                     self.recall_leaving(gone, now)?;

@@ -6,24 +6,50 @@ use crate::node::FAREWELL;
 use crate::node::circle::Standing;
 use crate::node::peer::SLOWEST_RESEND;
 use crate::post::Post;
-use crate::wire::{Body, Heard};
+use crate::wire::{BUNDLE, Body, Heard};
 use dzoa::privacy::Seen;
 use std::time::Duration;
 
 impl JointNode {
-    /// Sends a letter to all neighbours that are not known to have it.
+    /// Sends a letter to all neighbours that are not known to have it, with the next frame.
     pub(super) fn pass_on(&mut self, post: &Post, except: Option<usize>, now: Duration) {
         for position in 0..self.circle.peers.len() {
-            let peer = &self.circle.peers[position];
-            let has_it = peer.round > self.agent.turn()
-                || (peer.round == self.agent.turn() && self.held[position].has(post.letter()));
-            if except == Some(position) || peer.left.is_some() || has_it {
+            let left = self.circle.peers[position].left.is_some();
+            if except == Some(position) || left || !self.lacks(position, post.letter()) {
                 continue;
             }
-            let body = Body::letter(self.heard(), post.clone());
-            self.say(position, body);
+            self.bundles[position].push(post.clone());
             self.circle.peers[position].spoke(now);
             self.circle.peers[position].progress(now);
+        }
+    }
+
+    /// Whether a neighbour is not known to have a letter of this turn, or of the one before.
+    fn lacks(&self, position: usize, letter: &Letter) -> bool {
+        let (theirs, ours) = (self.circle.peers[position].round, self.agent.turn());
+        let turn = if letter.place() == self.place() { ours } else { ours.saturating_sub(1) };
+        theirs < turn || (theirs == turn && !self.held[position].has(letter))
+    }
+
+    /// Sends what is on its way to a neighbour, but for what it has heard from others meanwhile.
+    pub(super) fn flush(&mut self, position: usize) {
+        let mut posts = std::mem::take(&mut self.bundles[position]);
+        posts.retain(|post| self.lacks(position, post.letter()));
+        self.bring(position, posts);
+    }
+
+    /// Brings letters to a neighbour, in as few frames as they fit into.
+    pub(super) fn bring(&mut self, position: usize, posts: Vec<Post>) {
+        let (mut bundle, mut weight) = (Vec::new(), 0);
+        let last = posts.len();
+        for (count, post) in (1..).zip(posts) {
+            weight += post.letter().weight();
+            bundle.push(post);
+            if weight >= BUNDLE || count == last {
+                let body = Body::letters(self.heard(), std::mem::take(&mut bundle));
+                self.circle.say(position, self.standing(), body);
+                weight = 0;
+            }
         }
     }
 
@@ -34,9 +60,7 @@ impl JointNode {
             self.say(position, self.note());
         }
         self.circle.stats.repeated += missed.len() as u64;
-        for post in missed {
-            self.say(position, Body::letter(self.heard(), post));
-        }
+        self.bring(position, missed);
         self.circle.peers[position].repeated(now);
     }
 
@@ -81,8 +105,8 @@ impl JointNode {
     }
 
     pub(super) fn say(&mut self, position: usize, body: Body) {
-        let standing = self.standing();
-        self.circle.say(position, standing, body);
+        self.flush(position);
+        self.circle.say(position, self.standing(), body);
     }
 
     pub(super) fn standing(&self) -> Standing {

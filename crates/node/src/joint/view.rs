@@ -23,6 +23,7 @@ impl Running for JointNode {
     }
 
     fn outgoing(&mut self) -> Vec<(usize, Vec<u8>)> {
+        (0..self.circle.peers.len()).for_each(|position| self.flush(position));
         std::mem::take(&mut self.circle.outgoing)
     }
 

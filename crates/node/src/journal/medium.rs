@@ -2,7 +2,7 @@
 
 use super::JournalError;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex};
 pub trait Medium: Send {
     /// Appends, durably.
     fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
-    /// Everything that was appended.
-    fn read(&mut self) -> io::Result<Vec<u8>>;
+    /// Everything that was appended, from the beginning.
+    fn read(&mut self) -> io::Result<Box<dyn Read + Send>>;
     /// Cuts off a record that was never finished.
     fn truncate(&mut self, length: u64) -> io::Result<()>;
 }
@@ -41,10 +41,10 @@ impl Medium for JournalFile {
         self.0.sync_data()
     }
 
-    fn read(&mut self) -> io::Result<Vec<u8>> {
-        let mut bytes = Vec::new();
-        (&self.0).read_to_end(&mut bytes)?;
-        Ok(bytes)
+    fn read(&mut self) -> io::Result<Box<dyn Read + Send>> {
+        let mut file = self.0.try_clone()?;
+        file.rewind()?;
+        Ok(Box::new(file))
     }
 
     fn truncate(&mut self, length: u64) -> io::Result<()> {
@@ -63,8 +63,9 @@ impl Medium for Memory {
         Ok(())
     }
 
-    fn read(&mut self) -> io::Result<Vec<u8>> {
-        Ok(self.0.lock().expect("nobody panics with the lock").clone())
+    fn read(&mut self) -> io::Result<Box<dyn Read + Send>> {
+        let bytes = self.0.lock().expect("nobody panics with the lock").clone();
+        Ok(Box::new(io::Cursor::new(bytes)))
     }
 
     fn truncate(&mut self, length: u64) -> io::Result<()> {

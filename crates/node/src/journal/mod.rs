@@ -20,11 +20,13 @@
 //! and received; its root lies in a [`RootFile`], which is erased when the run is over.
 
 mod medium;
+mod reading;
 mod record;
 mod root;
 mod trail;
 
 pub use medium::{JournalFile, Medium, Memory};
+pub use reading::Records;
 pub use record::{
     FORMAT, JournalRecord, PersistedInputs, PersistedPart, PersistedPast, RootPlace, Start,
 };
@@ -33,8 +35,9 @@ pub use trail::{Trail, TrailRound};
 
 use dzoa::agent::Envelope;
 use dzoa::joint::{Notice, Saying};
-use record::{Parsed, parse};
-use std::io;
+use reading::look_through;
+use std::fs::File;
+use std::io::{self, Read};
 use std::ops::Deref;
 use std::path::Path;
 use thiserror::Error;
@@ -172,21 +175,21 @@ impl Journal {
         mut medium: Box<dyn Medium>,
         start: impl FnOnce() -> io::Result<Start>,
     ) -> Result<Opened, JournalError> {
-        let bytes = medium.read()?;
-        let Parsed { mut records, whole } = parse(&bytes)?;
-        let cut = bytes.len() - whole;
+        let mut counted = Counted { source: medium.read()?, bytes: 0 };
+        let whole = look_through(&mut counted)?;
+        let cut = (counted.bytes - whole.bytes) as usize;
         if cut > 0 {
-            medium.truncate(whole as u64)?;
+            medium.truncate(whole.bytes)?;
         }
-        let mut journal = Self { medium, bytes: whole as u64, buffer: Vec::new() };
-        let first = if records.is_empty() {
-            let first = start()?;
-            journal.persist(&JournalRecord::Start(first.clone()))?;
-            first
-        } else {
-            match records.remove(0) {
-                JournalRecord::Start(first) => first,
-                _ => return Err(JournalError::Unreadable { index: 1 }),
+        let mut records = Records::new(medium.read()?, &whole);
+        let mut journal = Self { medium, bytes: whole.bytes, buffer: Vec::new() };
+        let first = match records.next().transpose()? {
+            Some(JournalRecord::Start(first)) => first,
+            Some(_) => return Err(JournalError::Unreadable { index: 1 }),
+            None => {
+                let first = start()?;
+                journal.persist(&JournalRecord::Start(first.clone()))?;
+                first
             }
         };
         Ok(Opened { journal, first, records, cut })
@@ -246,9 +249,38 @@ impl Journal {
     }
 }
 
+/// Counts what is read.
+struct Counted {
+    source: Box<dyn Read + Send>,
+    bytes: u64,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.source.read(buffer)?;
+        self.bytes += count as u64;
+        Ok(count)
+    }
+}
+
 /// What is in a journal, for whoever reads it afterwards.
 pub fn read(path: &Path) -> Result<Vec<JournalRecord>, JournalError> {
-    Ok(parse(&std::fs::read(path)?)?.records)
+    records(path)?.collect()
+}
+
+/// The same, record by record.
+pub fn records(path: &Path) -> Result<Records, JournalError> {
+    let whole = look_through(&mut File::open(path)?)?;
+    Ok(Records::new(Box::new(File::open(path)?), &whole))
+}
+
+/// What a journal begins with, if there is one.
+pub fn beginning(path: &Path) -> Result<Option<Start>, JournalError> {
+    match reading::first(&mut File::open(path)?)? {
+        Some(JournalRecord::Start(first)) => Ok(Some(first)),
+        Some(_) => Err(JournalError::Unreadable { index: 1 }),
+        None => Ok(None),
+    }
 }
 
 /// The root of the agent whose journal it is, where that holds it: a secret.
@@ -266,7 +298,7 @@ pub struct Opened {
     /// Its first record.
     pub first: Start,
     /// What came after it.
-    pub records: Vec<JournalRecord>,
+    pub records: Records,
     /// Bytes of an unfinished last record that were cut off.
     pub cut: usize,
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// The format of journals.
 pub const FORMAT: u32 = 4;
 /// Length and checksum in front of a record.
-const HEAD: usize = 8;
+pub(super) const HEAD: usize = 8;
 
 /// What a journal begins with.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
@@ -262,52 +262,16 @@ impl JournalRecord {
 }
 
 /// The length is part of it, so that a run of zeros is no record.
-fn checksum(content: &[u8]) -> u32 {
-    let mut hasher = crc32fast::Hasher::new();
-    hasher.update(b"dzoa journal");
-    hasher.update(&(content.len() as u32).to_le_bytes());
+pub(super) fn checksum(content: &[u8]) -> u32 {
+    let mut hasher = begun(content.len() as u32);
     hasher.update(content);
     hasher.finalize()
 }
 
-/// Whole records, and how many bytes they take.
-pub(super) struct Parsed {
-    pub(super) records: Vec<JournalRecord>,
-    pub(super) whole: usize,
-}
-
-/// Reads records up to the first that is not whole. That one must be the last: a crash while
-/// appending leaves nothing behind it.
-pub(super) fn parse(bytes: &[u8]) -> Result<Parsed, JournalError> {
-    let mut parsed = Parsed { records: Vec::new(), whole: 0 };
-    while let Some((content, end)) = next(bytes, parsed.whole) {
-        let index = parsed.records.len() + 1;
-        // Start comes first, and its format first in it: that has been so in every format.
-        if let ([0, format, ..], 1) = (content, index)
-            && u32::from(*format) != FORMAT
-        {
-            return Err(JournalError::OtherFormat { found: u32::from(*format) });
-        }
-        let record =
-            postcard::from_bytes(content).map_err(|_| JournalError::Unreadable { index })?;
-        parsed.records.push(record);
-        parsed.whole = end;
-    }
-    // A whole record somewhere behind the damage: then it is no unfinished write.
-    let offset = parsed.whole;
-    let behind = (offset + 1..bytes.len()).find(|&start| next(bytes, start).is_some());
-    match behind {
-        Some(start) => Err(JournalError::Damaged { offset, after: bytes.len() - start }),
-        None => Ok(parsed),
-    }
-}
-
-/// The record that starts here, if it is whole, and where it ends.
-fn next(bytes: &[u8], start: usize) -> Option<(&[u8], usize)> {
-    let rest = bytes.get(start..)?;
-    let (length, rest) = rest.split_first_chunk::<4>()?;
-    let (expected, rest) = rest.split_first_chunk::<4>()?;
-    let length = u32::from_le_bytes(*length) as usize;
-    let content = rest.get(..length).filter(|content| !content.is_empty())?;
-    (checksum(content) == u32::from_le_bytes(*expected)).then_some((content, start + HEAD + length))
+/// The checksum of a record of this length, before its content.
+pub(super) fn begun(length: u32) -> crc32fast::Hasher {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(b"dzoa journal");
+    hasher.update(&length.to_le_bytes());
+    hasher
 }

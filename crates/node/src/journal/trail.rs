@@ -1,6 +1,6 @@
 //! What a journal tells of its rounds, over all restarts: nothing but what was exchanged.
 
-use super::{JournalRecord, PersistedPart, PersistedPast};
+use super::{JournalError, JournalRecord, PersistedPart, PersistedPast};
 use dzoa::joint::Saying;
 use dzoa::privacy::Event;
 use dzoa::run::evaluate::{distance, mean};
@@ -28,15 +28,18 @@ pub struct TrailRound {
 
 impl Trail {
     /// Of these records.
-    pub fn of(records: Vec<JournalRecord>) -> Self {
+    pub fn of(
+        records: impl Iterator<Item = Result<JournalRecord, JournalError>>,
+    ) -> Result<Self, JournalError> {
         let mut trail = Self::default();
-        let mut own: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+        // Vectors of rounds that are not over.
+        let (mut own, mut released) = (BTreeMap::<u64, Vec<f64>>::new(), 0);
         for record in records {
-            match record {
+            match record? {
                 JournalRecord::Round { inputs, past, .. } => {
                     for inputs in inputs {
                         let inputs = inputs.inputs();
-                        let Some(beta) = own.get(&inputs.round) else { continue };
+                        let Some(beta) = &own.remove(&inputs.round) else { continue };
                         let vectors = inputs.vectors.iter();
                         let same = vectors.filter(|(_, round, _)| *round == inputs.round);
                         let known = same.map(|(_, _, theirs)| theirs.to_vec());
@@ -46,7 +49,8 @@ impl Trail {
                         trail.rounds.push(TrailRound { round, consensus, charges });
                     }
                     if let Some(past) = past.and_then(PersistedPast::past) {
-                        own.insert(own.len() as u64 + 1, past.release.values().to_vec());
+                        released += 1;
+                        own.insert(released, past.release.values().to_vec());
                         trail.charged.push(past.charge.event);
                     }
                 }
@@ -70,6 +74,6 @@ impl Trail {
                 | JournalRecord::Redone { .. } => {}
             }
         }
-        trail
+        Ok(trail)
     }
 }

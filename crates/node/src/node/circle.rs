@@ -144,11 +144,11 @@ impl Circle {
     pub(crate) fn refuse(&mut self, from: String, what: String, bytes: &[u8]) {
         /// Refusals that wait until somebody fetches them, and bytes of each.
         const MOST: usize = 1000;
-        const EVIDENCE: usize = 1 << 16;
+        const EVIDENCE: usize = 1 << 11;
         self.stats.refused += 1;
         if self.refusals.len() < MOST {
             let frame = bytes[..bytes.len().min(EVIDENCE)].to_vec();
-            self.refusals.push(Refusal { from, what, frame });
+            self.refusals.push(Refusal { from, what, frame, length: bytes.len() });
         }
     }
 

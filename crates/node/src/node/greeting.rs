@@ -16,6 +16,9 @@ pub(crate) struct Own<'a> {
     pub(crate) ledger: &'a Ledger,
     /// The last vector that it sent.
     pub(crate) sent: u64,
+    /// Whether the neighbour released something in this run: before that it may still come with
+    /// another state and another ledger, and nothing was charged to the one it showed.
+    pub(crate) settled: bool,
     pub(crate) standing: Standing,
     /// What it says where nothing else is to be said.
     pub(crate) note: Body,
@@ -50,7 +53,7 @@ impl Circle {
     ) -> Greeted {
         let said_to_us = frame.echo == self.settings.session;
         let compared = match said_to_us {
-            true => self.compare_ledgers(position, frame, own.ledger),
+            true => self.compare_ledgers(position, frame, &own),
             false => Ok(()),
         };
         let fresh = said_to_us && compared.is_ok();
@@ -86,21 +89,24 @@ impl Circle {
         &mut self,
         position: usize,
         frame: &Frame<Received>,
-        ledger: &Ledger,
+        own: &Own<'_>,
     ) -> Result<(), String> {
         let Peer { seen, name, .. } = &self.peers[position];
+        let theirs = frame.ledger.ledger;
+        let in_this_run = seen.filter(|seen| own.settled || seen.ledger == theirs);
         // How far this neighbour's ledger was seen before: in this run, or in an earlier one.
-        let known = seen.or_else(|| ledger.witnessed(name, frame.ledger.ledger));
+        let known = in_this_run.or_else(|| own.ledger.witnessed(name, theirs));
         let peer = &mut self.peers[position];
         // Frames may overtake each other.
         if peer.session == frame.session && frame.number < peer.number {
             return Ok(());
         }
         if let Some(known) = known
-            && (known.contradicts(&frame.ledger) || known.ledger != frame.ledger.ledger)
+            && (known.contradicts(&frame.ledger) || known.ledger != theirs)
         {
             return Err(format!(
-                "its ledger went backwards or was replaced: it was seen with {}, and now has {}",
+                "its ledger went backwards or was replaced: it was seen with {}, and now has {}; \
+                 it can go on only with the state and the ledger that it began this run with",
                 described(&known),
                 described(&frame.ledger)
             ));

@@ -91,7 +91,7 @@ impl Node {
         node.circle.durable = node.agent.ledger().seen();
         let mut unwritten = Vec::new();
         for record in opened.records {
-            node.replay(record, &mut unwritten, now)?;
+            node.replay(record?, &mut unwritten, now)?;
         }
         let (ledger, run) = (node.agent.ledger(), node.agent.run());
         node.circle.agree_with_ledger(node.released, ledger, run, unwritten)?;

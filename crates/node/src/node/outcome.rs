@@ -57,7 +57,7 @@ pub enum End {
         /// Our round.
         round: u64,
     },
-    /// A neighbour went on without us.
+    /// Others went on without us: a neighbour, or so many agents that no sum can be taken with us.
     LeftBehind {
         /// Who.
         name: String,
@@ -235,8 +235,10 @@ pub struct Refusal {
     pub from: String,
     /// What is wrong, with both sides' values.
     pub what: String,
-    /// The bytes: evidence.
+    /// The bytes, or the first of many: evidence.
     pub frame: Vec<u8>,
+    /// How many there were.
+    pub length: usize,
 }
 
 /// What was counted since the start of this process.

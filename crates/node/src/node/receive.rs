@@ -15,6 +15,7 @@ impl Node {
         let own = Own {
             ledger: self.agent.ledger(),
             sent: self.released.max(self.newest_round()),
+            settled: self.circle.peers[position].has > 0,
             standing: self.standing(position),
             note: Body::note(),
         };
@@ -54,7 +55,7 @@ impl Node {
             }
             Received::Bye { reason } => return self.bye(position, reason, now),
             Received::Left { round } => return self.left_behind(position, round, now),
-            Received::Held { .. } | Received::Letter { .. } => {
+            Received::Held { .. } | Received::Letters { .. } => {
                 let what = "it speaks to everybody, and this agent does not".into();
                 return self.circle.refuse(name, what, bytes);
             }

@@ -13,10 +13,12 @@
 //! reader and its writer without a lock, and ends the process.
 
 use super::configuration::{LinkSettings, key, to_neighbours, to_routers};
-use super::{SealError, Sealer, Transport, TransportError, Unsealed};
+use super::{SealError, Sealer, Transport, TransportError, Unsealed, sealed};
 use std::collections::{HashMap, HashSet};
 use std::net::UdpSocket;
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 use zenoh::Wait;
 use zenoh::pubsub::{Publisher, Subscriber};
@@ -25,12 +27,45 @@ use zenoh::qos::{CongestionControl, Reliability};
 /// Kinds of refusals that are said; a flood of others is silent.
 const MOST_REFUSALS: usize = 100;
 
+/// Bytes of one neighbour that may wait to be read, or so many frames of the longest kind.
+const WAITING: usize = 1 << 20;
+const WAITING_FRAMES: usize = 16;
+
+/// What arrived from one neighbour and waits to be read. What is too much is dropped, as on a bad
+/// line: an honest neighbour repeats it.
+struct Inbox {
+    index: usize,
+    name: String,
+    waiting: AtomicUsize,
+    most: usize,
+    longest: usize,
+    told: AtomicBool,
+    sender: Sender<(usize, Vec<u8>)>,
+}
+
+impl Inbox {
+    fn take(&self, payload: &[u8]) {
+        // One byte more than is allowed: then it is refused as too long, and named.
+        let kept = &payload[..payload.len().min(self.longest + 1)];
+        let before = self.waiting.fetch_add(kept.len(), Ordering::Relaxed);
+        // Once nobody listens any more, the process is about to end.
+        if before > self.most || self.sender.send((self.index, kept.to_vec())).is_err() {
+            self.waiting.fetch_sub(kept.len(), Ordering::Relaxed);
+            if !self.told.swap(true, Ordering::Relaxed) {
+                let name = &self.name;
+                tracing::warn!("{name} sends more than can be read: what is too much is dropped");
+            }
+        }
+    }
+}
+
 /// Open links to all neighbours.
 pub struct ZenohLink {
     session: zenoh::Session,
     publishers: Vec<(usize, Publisher<'static>)>,
     _subscribers: Vec<Subscriber<()>>,
     arrived: Receiver<(usize, Vec<u8>)>,
+    inboxes: HashMap<usize, Arc<Inbox>>,
     /// Only through routers.
     sealer: Option<Sealer>,
     names: HashMap<usize, String>,
@@ -68,6 +103,9 @@ impl ZenohLink {
             })
         })?;
         let (sender, arrived) = channel();
+        let around = if sealer.is_some() { sealed::AROUND } else { 0 };
+        let longest = settings.longest_frame + around;
+        let mut inboxes = HashMap::new();
         let mut publishers = Vec::new();
         let mut subscribers = Vec::new();
         for neighbour in &settings.neighbours {
@@ -80,13 +118,19 @@ impl ZenohLink {
                 .wait()
                 .map_err(failed)?;
             publishers.push((neighbour.index, publisher));
-            let (sender, index) = (sender.clone(), neighbour.index);
+            let inbox = Arc::new(Inbox {
+                index: neighbour.index,
+                name: other.clone(),
+                waiting: AtomicUsize::new(0),
+                most: WAITING.max(WAITING_FRAMES * longest),
+                longest,
+                told: AtomicBool::new(false),
+                sender: sender.clone(),
+            });
+            inboxes.insert(neighbour.index, inbox.clone());
             let subscriber = session
                 .declare_subscriber(key(other, own))
-                .callback(move |sample| {
-                    // Once nobody listens any more, the process is about to end.
-                    let _ = sender.send((index, sample.payload().to_bytes().into_owned()));
-                })
+                .callback(move |sample| inbox.take(&sample.payload().to_bytes()))
                 .wait()
                 .map_err(failed)?;
             subscribers.push(subscriber);
@@ -97,6 +141,7 @@ impl ZenohLink {
             publishers,
             _subscribers: subscribers,
             arrived,
+            inboxes,
             sealer,
             names,
             refused: HashSet::new(),
@@ -128,6 +173,7 @@ impl Transport for ZenohLink {
         loop {
             let left = end.saturating_duration_since(Instant::now());
             let (from, bytes) = self.arrived.recv_timeout(left).ok()?;
+            self.inboxes[&from].waiting.fetch_sub(bytes.len(), Ordering::Relaxed);
             let Some(sealer) = &mut self.sealer else { return Some((from, bytes)) };
             match sealer.unseal(from, &bytes) {
                 Ok(Unsealed::Frame(frame)) => return Some((from, frame)),

@@ -1,7 +1,7 @@
 //! Baselines whose releases everybody hears: the same nodes with another content.
 
 use crate::faults::{in_the_middle, kill, records, seconds, storm};
-use crate::world::{LIMIT, ROUNDS, World, complete, paper, path, star};
+use crate::world::{LIMIT, ROUNDS, World, complete, notices, paper, path, star};
 use dzoa::joint::{Saying, SumPart};
 use dzoa::plan::{Algorithm, Auto, Data, Keys, Mechanism, RunSpec};
 use dzoa::prelude::*;
@@ -9,7 +9,7 @@ use dzoa::tuning::Setting;
 use dzoa_node::journal::Memory;
 use dzoa_node::node::{End, NodeError};
 use dzoa_node::transport::Faults;
-use dzoa_node::wire::{Frame, Received};
+use dzoa_node::wire::Frame;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
@@ -199,10 +199,11 @@ fn what_is_released_has_noise_of_its_owners_root() {
         let mut parts: Vec<Option<Vec<u64>>> = vec![None; 5];
         for (_, _, frame) in world.network.record() {
             let frame = Frame::decode(&frame, usize::MAX).unwrap();
-            let Received::Letter { letter, .. } = frame.body else { continue };
-            let notice = letter.notice();
-            if let (2, Saying::Part(SumPart::Plain(values))) = (notice.stage, notice.saying) {
-                parts[notice.origin] = Some(values.iter().map(|value| value.to_bits()).collect());
+            for notice in notices(frame.body) {
+                if let (2, Saying::Part(SumPart::Plain(values))) = (notice.stage, notice.saying) {
+                    let bits = values.iter().map(|value| value.to_bits()).collect();
+                    parts[notice.origin] = Some(bits);
+                }
             }
         }
         parts.into_iter().flatten().collect::<Vec<_>>()

@@ -1,6 +1,6 @@
 //! A network of agents that take joint sums, in memory.
 
-use dzoa::joint::{Saying, SumPart};
+use dzoa::joint::{Notice, Saying, SumPart};
 use dzoa::plan::{Algorithm, Auto, Data, JointSeat, Keys, Mechanism, PastRoot, Plan, RunSpec};
 use dzoa::prelude::*;
 use dzoa::privacy::{
@@ -13,6 +13,7 @@ use dzoa_node::certs::{Authority, CertFiles};
 use dzoa_node::drive::step;
 use dzoa_node::joint::{Credentials, JointNode, JointPlace};
 use dzoa_node::journal::{self, Journal, Memory, RootPlace, Start};
+use dzoa_node::letter::Letter;
 use dzoa_node::node::{End, NodeError, NodeSettings, OnLoss, Running};
 use dzoa_node::transport::{Faults, SimulatedNetwork, Transport};
 use dzoa_node::wire::{Frame, Received, longest_letter};
@@ -108,6 +109,14 @@ pub fn certs() -> &'static Path {
         dir
     })
     .path()
+}
+
+/// What members say to all in a frame.
+pub fn notices(body: Received) -> Vec<Notice> {
+    match body {
+        Received::Letters { letters, .. } => letters.iter().map(Letter::notice).collect(),
+        _ => Vec::new(),
+    }
 }
 
 /// What outlives the processes: journals, ledgers, and everything that was ever sent.
@@ -287,8 +296,7 @@ impl World {
         let mut known = BTreeMap::new();
         for (_, _, frame) in self.network.record() {
             let frame = Frame::decode(&frame, usize::MAX).unwrap();
-            if let Received::Letter { letter, .. } = frame.body {
-                let notice = letter.notice();
+            for notice in notices(frame.body) {
                 let leaves = matches!(notice.saying, Saying::Leave { .. });
                 let place = (notice.origin, notice.stage, notice.attempt, leaves);
                 let first = known.entry(place).or_insert_with(|| notice.clone());
@@ -304,11 +312,11 @@ impl World {
         let mut parts: BTreeMap<_, BTreeSet<Vec<u64>>> = BTreeMap::new();
         for (_, _, frame) in self.network.record() {
             let frame = Frame::decode(&frame, usize::MAX).unwrap();
-            let Received::Letter { letter, .. } = frame.body else { continue };
-            let notice = letter.notice();
-            if let Saying::Part(SumPart::Words(words)) = notice.saying {
-                let key = (sorted[notice.origin].clone(), notice.id.0);
-                parts.entry(key).or_default().insert(words.to_vec());
+            for notice in notices(frame.body) {
+                if let Saying::Part(SumPart::Words(words)) = notice.saying {
+                    let key = (sorted[notice.origin].clone(), notice.id.0);
+                    parts.entry(key).or_default().insert(words.to_vec());
+                }
             }
         }
         parts

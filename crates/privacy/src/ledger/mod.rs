@@ -29,7 +29,7 @@ use thiserror::Error;
 /// The format of ledgers.
 pub const LEDGER_FORMAT: u32 = 2;
 /// The version of an entry's content.
-const ENTRY_VERSION: u32 = 1;
+pub const ENTRY_VERSION: u32 = 1;
 
 /// The first line of a ledger.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

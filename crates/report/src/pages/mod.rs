@@ -12,6 +12,7 @@ mod comparison;
 mod convergence;
 mod facts;
 mod fit;
+mod intervals;
 mod network;
 mod shell;
 mod site;
@@ -67,6 +68,7 @@ pub fn run_html(summary: &Summary, trace: &Trace, rows: &[ComparisonRow]) -> Res
             (spent::table(summary))
         }
         (coefficients_section(summary))
+        @if let Some(intervals) = intervals::section(summary) { (intervals) }
         @if !rows.is_empty() {
             section aria-labelledby="comparison" {
                 h2 id="comparison" { "Comparison" }

@@ -10,13 +10,13 @@ pub(super) struct Classes {
     pub negative: Vec<String>,
 }
 
-const YES: [&str; 16] = [
+const YES: [&str; 22] = [
     "yes", "y", "true", "t", "1", "+1", "positive", "pos", "ill", "sick", "case", "dead", "died",
-    "event", "high", "ja",
+    "event", "high", "ja", "j", "oui", "si", "sí", "wahr", "vrai",
 ];
-const NO: [&str; 16] = [
+const NO: [&str; 20] = [
     "no", "n", "false", "f", "0", "-1", "negative", "neg", "well", "healthy", "control", "alive",
-    "survived", "none", "low", "nein",
+    "survived", "none", "low", "nein", "non", "nej", "falsch", "faux",
 ];
 
 /// Whether a word says yes or no, in whatever way.

@@ -17,7 +17,7 @@ use crate::load::text::Records;
 use crate::load::{Format, libsvm, parquet};
 use seen::{Guess, Seen};
 use sniff::Sniffed;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use written::{list, quoted, rounded_up};
@@ -90,7 +90,28 @@ impl Draft {
         let libsvm = (format == Format::Libsvm).then_some(entries);
         let mut columns = joined(&sites);
         let target = take_target(&mut columns, target, first)?;
-        Ok(Self { sites, columns, target, missing, libsvm })
+        let mut draft = Self { sites, columns, target, missing, libsvm };
+        if draft.has_other_codes() {
+            draft.target.distinct = draft.codes();
+        }
+        Ok(draft)
+    }
+
+    /// The labels of the site whose words are the study's: the first that has two.
+    fn codes(&self) -> BTreeMap<String, usize> {
+        let labels = |site: &Site| site.column(&self.target.name).map(|seen| seen.distinct.clone());
+        let mut all = self.sites.iter().filter_map(labels);
+        let two = all.clone().find(|labels| labels.len() == 2);
+        two.or_else(|| all.next()).unwrap_or_default()
+    }
+
+    /// Whether every site has two labels at most, and all together have more: they write the same
+    /// classes in other words, or mean other classes.
+    fn has_other_codes(&self) -> bool {
+        let few = |site: &Site| {
+            site.column(&self.target.name).is_none_or(|seen| seen.distinct.len() <= 2)
+        };
+        self.target.distinct.len() > 2 && self.sites.iter().all(few)
     }
 
     /// The draft of `[schema]`.

@@ -2,7 +2,7 @@
 
 use super::clinical;
 use super::written::{quoted, rounded_up};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// A column with more different texts than this is no category.
 pub(super) const MOST_LEVELS: usize = 100;
@@ -17,6 +17,9 @@ pub(super) struct Seen {
     pub texts: usize,
     dates: usize,
     fractions: usize,
+    /// Texts that are numbers all the same, with a unit or other marks, and those units.
+    numerals: usize,
+    units: BTreeSet<String>,
     pub lowest: f64,
     pub highest: f64,
     /// How often each value stands there; of many values only the first.
@@ -71,6 +74,10 @@ impl Seen {
             Err(_) => {
                 self.texts += 1;
                 self.dates += usize::from(is_date(text));
+                if let Some(unit) = unit_of(text) {
+                    self.numerals += 1;
+                    self.units.insert(unit.into());
+                }
             }
         }
         self.values += 1;
@@ -96,6 +103,8 @@ impl Seen {
         self.texts += other.texts;
         self.dates += other.dates;
         self.fractions += other.fractions;
+        self.numerals += other.numerals;
+        self.units.extend(other.units.iter().cloned());
         for (text, count) in &other.distinct {
             *self.distinct.entry(text.clone()).or_default() += count;
         }
@@ -121,6 +130,12 @@ impl Seen {
         }
         if self.dates * 10 >= self.values * 9 {
             return ignore("dates: turn them into a number first, such as an age in years".into());
+        }
+        if self.is_unique() && self.is_called_id() {
+            return Guess::Id;
+        }
+        if let Some(why) = self.numbers_in_texts() {
+            return ignore(why);
         }
         if self.is_id() {
             return Guess::Id;
@@ -151,39 +166,79 @@ impl Seen {
         }
     }
 
+    /// Why texts that are numbers to a person are none here: all have one unit, or marks that this
+    /// file does not use for fractions.
+    fn numbers_in_texts(&self) -> Option<String> {
+        if self.texts == 0 || self.numerals < self.texts || self.units.len() != 1 {
+            return None;
+        }
+        let text = self.distinct.keys().find(|text| unit_of(text).is_some_and(|_| !plain(text)))?;
+        let text = quoted(text);
+        Some(match self.units.contains("") {
+            true => format!(
+                "numbers such as {text}: write them with one decimal mark, and none for thousands"
+            ),
+            false => format!("numbers with a unit, such as {text}: write the number alone"),
+        })
+    }
+
+    fn is_unique(&self) -> bool {
+        self.unique.is_some() && self.values >= 2 && self.fractions == 0
+    }
+
+    fn is_called_id(&self) -> bool {
+        let name = self.name.to_lowercase();
+        let mut words = name.split(|c: char| !c.is_alphanumeric());
+        words.any(|word| ID_NAMES.contains(&word)) || name.ends_with("_id")
+    }
+
     /// No value stands there twice, and its name or its values are those of an identifier.
     fn is_id(&self) -> bool {
-        if self.unique.is_none() || self.values < 2 || self.fractions > 0 {
-            return false;
-        }
-        let name = self.name.to_lowercase();
-        let words: Vec<&str> = name.split(|c: char| !c.is_alphanumeric()).collect();
-        let named = [
-            "id",
-            "ids",
-            "patient",
-            "patientid",
-            "pid",
-            "mrn",
-            "record",
-            "subject",
-            "case",
-            "nr",
-            "no",
-            "index",
-            "row",
-            "key",
-            "uuid",
-            "",
-            "rowname",
-            "level_0",
-        ];
-        let called = words.iter().any(|word| named.contains(word)) || name.ends_with("_id");
         let counted = self.texts == 0
             && self.values >= 20
-            && self.highest - self.lowest + 1.0 == self.values as f64;
-        called || counted || (self.texts == self.values && self.values > MOST_LEVELS)
+            && self.highest - self.lowest + 1.0 == self.values as f64
+            // One person of every age is no list of numbers.
+            && clinical::range(&self.name, self.lowest, self.highest).is_none();
+        let texts = self.texts == self.values && self.values > MOST_LEVELS;
+        self.is_unique() && (self.is_called_id() || counted || texts)
     }
+}
+
+/// Words in the names of identifiers.
+const ID_NAMES: [&str; 18] = [
+    "id",
+    "ids",
+    "patient",
+    "patientid",
+    "pid",
+    "mrn",
+    "record",
+    "subject",
+    "case",
+    "nr",
+    "no",
+    "index",
+    "row",
+    "key",
+    "uuid",
+    "",
+    "rowname",
+    "level_0",
+];
+
+/// The unit behind a number, perhaps none; nothing where a text is not a number and a unit.
+fn unit_of(text: &str) -> Option<&str> {
+    let unsigned = text.trim_start_matches(['+', '-']);
+    let end = unsigned.find(|c: char| !(c.is_ascii_digit() || ".,'".contains(c)));
+    let (digits, rest) = unsigned.split_at(end.unwrap_or(unsigned.len()));
+    let unit = rest.trim_start();
+    let is_unit = unit.chars().next().is_none_or(|c| c.is_alphabetic() || "%°".contains(c));
+    let is_short = unit.chars().count() <= 10;
+    (digits.starts_with(|c: char| c.is_ascii_digit()) && is_unit && is_short).then_some(unit)
+}
+
+fn plain(text: &str) -> bool {
+    text.parse::<f64>().is_ok()
 }
 
 /// A day, as files write it: three numbers with the same mark between them, one of four digits or

@@ -6,6 +6,7 @@ use super::written::{quoted, table};
 use super::{Draft, Site, line};
 use crate::encoding::Encoding;
 use crate::error::Result;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// What `dzoa init --from` writes, and what only the owner of the rows should read.
@@ -52,8 +53,7 @@ impl Draft {
     fn recode_labels(&mut self) -> Vec<Recode> {
         let name = self.target.name.clone();
         let labels = |site: &Site| site.column(&name).map(|seen| seen.distinct.clone());
-        let Some(first) = self.sites.first().and_then(labels) else { return Vec::new() };
-        let classes = Classes::of(&first);
+        let classes = Classes::of(&self.codes());
         let of = |site: &Site| labels(site).map(|own| classes.recode(&own)).unwrap_or_default();
         let recodes: Vec<Recode> = self.sites.iter().map(of).collect();
         for (from, to) in recodes.iter().flatten() {
@@ -74,7 +74,8 @@ impl Draft {
             let Some(seen) = site.column(target) else { continue };
             let rows = seen.values + seen.absent;
             line(&mut out, format_args!("  {name}: {rows} rows{}", site.classes(seen, recode)));
-            for word in site.warnings(self, seen) {
+            let other = site.other_labels(seen, recode, self);
+            for word in other.into_iter().chain(site.warnings(self, seen)) {
                 line(&mut out, format_args!("    warning: {word}"));
             }
         }
@@ -164,6 +165,44 @@ impl Site {
         format!(": {}", counts.join(", "))
     }
 
+    /// A word about labels that are none of the study's, in whatever words.
+    fn other_labels(&self, target: &Seen, recode: &Recode, draft: &Draft) -> Option<String> {
+        if draft.target.distinct.len() != 2 {
+            return None;
+        }
+        let known = |label: &String| {
+            recode.contains_key(label) || draft.target.distinct.contains_key(label)
+        };
+        let strange: Vec<&String> = target.distinct.keys().filter(|label| !known(label)).collect();
+        let (first, study) = (quoted(strange.first()?), listed(draft.target.distinct.keys()));
+        Some(format!(
+            "{} is no label of the study, which has {study}: say beside the file what this \
+             site's labels mean, recode = {{ {first} = ... }}",
+            listed(strange)
+        ))
+    }
+
+    /// A word about levels of which no other site has any.
+    fn other_levels(&self, draft: &Draft, own: &Seen) -> Option<String> {
+        let others = draft.sites.iter().filter(|site| site.path != self.path);
+        let others: BTreeSet<&String> = others
+            .filter_map(|site| site.column(&own.name))
+            .flat_map(|seen| seen.distinct.keys())
+            .collect();
+        let apart = own.distinct.keys().all(|level| !others.contains(level));
+        let (first, name) = (own.distinct.keys().next()?, quoted(&own.name));
+        (apart && !others.is_empty()).then(|| {
+            format!(
+                "column {name} has {} where others have {}; if they mean the same, take one of \
+                 them out of the schema and say it beside the file: recode = {{ {name} = {{ {} = \
+                 ... }} }}",
+                listed(own.distinct.keys()),
+                listed(others),
+                quoted(first)
+            )
+        })
+    }
+
     /// What may go wrong with this site.
     fn warnings(&self, draft: &Draft, target: &Seen) -> Vec<String> {
         let mut words = Vec::new();
@@ -174,19 +213,13 @@ impl Site {
         for seen in &draft.columns {
             let Some(own) = self.column(&seen.name) else { continue };
             match seen.guess() {
-                Guess::Categorical => {
-                    let unseen: Vec<String> = seen
-                        .distinct
-                        .keys()
-                        .filter(|level| !own.distinct.contains_key(*level))
-                        .map(|level| quoted(level))
-                        .collect();
-                    if !unseen.is_empty() {
-                        let levels = unseen.join(", ");
-                        words.push(format!("column {} never has {levels}", quoted(&seen.name)));
+                Guess::Categorical => match own.written_otherwise(seen) {
+                    Some(word) => words.extend(own.never_has(seen).into_iter().chain([word])),
+                    None => {
+                        let other = self.other_levels(draft, own);
+                        words.extend(other.or_else(|| own.never_has(seen)));
                     }
-                    words.extend(own.written_otherwise(seen));
-                }
+                },
                 Guess::Numeric { .. } => words.extend(own.near_constant()),
                 Guess::Id | Guess::Ignore(_) => {}
             }
@@ -195,7 +228,25 @@ impl Site {
     }
 }
 
+/// Texts in quotes, the first of many.
+fn listed<'a>(texts: impl IntoIterator<Item = &'a String>) -> String {
+    const MOST: usize = 6;
+    let all: Vec<String> = texts.into_iter().map(|text| quoted(text)).collect();
+    match all.len().saturating_sub(MOST) {
+        0 => all.join(", "),
+        more => format!("{} and {more} more", all[..MOST].join(", ")),
+    }
+}
+
 impl Seen {
+    /// A word about levels that only others have.
+    fn never_has(&self, all: &Seen) -> Option<String> {
+        let unseen = all.distinct.keys().filter(|level| !self.distinct.contains_key(*level));
+        let levels = listed(unseen);
+        let name = quoted(&self.name);
+        (!levels.is_empty()).then(|| format!("column {name} never has {levels}"))
+    }
+
     /// A word about a level that others write with other letters, large or small.
     fn written_otherwise(&self, all: &Seen) -> Option<String> {
         let twin = |own: &&String| {

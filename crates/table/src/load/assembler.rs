@@ -206,6 +206,12 @@ impl<'a> Assembler<'a> {
                 let outcome = text.and_then(|text| column.encode(&text, first, &mut self.entries));
                 let clipped = outcome.map_err(|fault| fault.at(place()))?;
                 self.counts.clipped += usize::from(clipped);
+            } else if self.request.task == Task::Predict && !column.knows_missing() {
+                // What stands for it in a fit would be somebody's guess about this row.
+                let name = shown(&column.name);
+                return Err(Error::input(format!(
+                    "{spot}: column {name}: missing; the model knows no row without it"
+                )));
             } else {
                 column.encode_missing(first, &mut self.entries);
                 self.counts.missing += 1;

@@ -268,7 +268,8 @@ impl<'a> Section<'a> {
         Ok(())
     }
 
-    fn place(&self) -> &'a TomlPlace {
+    /// Where it was written, for messages about the whole of it.
+    pub fn place(&self) -> &'a TomlPlace {
         &self.parent.place
     }
 

@@ -91,6 +91,11 @@ impl Column {
         values + usize::from(self.has_indicator)
     }
 
+    /// Whether a missing value has a feature of its own.
+    pub fn knows_missing(&self) -> bool {
+        self.has_indicator
+    }
+
     /// Adds the non-zero features of a missing value, the first feature being number `at`. The
     /// middle of a range is 0 and no level is 1, so that only the indicator is left.
     pub fn encode_missing(&self, at: usize, entries: &mut Vec<(usize, f64)>) {

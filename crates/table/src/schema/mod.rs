@@ -203,6 +203,16 @@ impl Schema {
         }
     }
 
+    /// The column that is to be predicted.
+    pub fn target_name(&self) -> &str {
+        &self.target.name
+    }
+
+    /// Whether what is to be predicted is one of two labels, and no number.
+    pub fn target_is_label(&self) -> bool {
+        self.target.bound.is_none()
+    }
+
     /// What the negative and the positive class are called.
     pub fn labels(&self) -> [String; 2] {
         self.target.labels()

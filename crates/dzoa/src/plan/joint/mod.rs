@@ -17,12 +17,13 @@ use crate::baselines::Needs;
 use crate::guarantee::NoGuarantee;
 use crate::joint::{Hidden, NoRound, Question, SessionOpening, Slopes, SumMethod};
 use crate::network::Graph;
-use crate::problem::PublicProblem;
 use crate::problem::loss::Targets;
 use crate::problem::regularizer::Penalty;
+use crate::problem::{PublicProblem, Variables};
 use crate::registry::Options;
 use dzoa_privacy::joint::{JointQuery, Members, NoGrid, Region, Shares, Silo};
 use dzoa_privacy::{Accountant, Budget, Colluders, Digest, Event, ExactGaussian, gaussian};
+use std::sync::Arc;
 
 /// Bits of mu that are not used: machines whose exponentials differ in the last place still choose
 /// the same number.
@@ -38,6 +39,9 @@ pub struct JointPlan {
     sizes: JointSizes,
     problem: Option<PublicProblem>,
     penalty: Penalty,
+    variables: Arc<Variables>,
+    /// Values that every agent may give.
+    values: Option<u64>,
     rounds: Option<u64>,
     directions: Option<usize>,
     members: Members,
@@ -67,7 +71,7 @@ impl JointPlan {
         }
         let members = Members::new(graph.names().iter().map(String::as_str))
             .map_err(|no| Refused::NoShares(no.to_string()))?;
-        let silos = silos(&problem, graph, &members, samples);
+        let silos = silos(&problem, data, graph, &members, samples);
         let penalty = match (&problem, data) {
             (Some(problem), _) => problem.penalty(problem.eta),
             (None, Data::Boxes(boxes)) => boxes.penalty(boxes.eta),
@@ -79,6 +83,14 @@ impl JointPlan {
             options,
             problem,
             penalty,
+            variables: match data {
+                Data::Boxes(Boxes { variables: Some(variables), .. }) => variables.clone(),
+                _ => Arc::new(Variables::unbounded(data.dim())),
+            },
+            values: match data {
+                Data::Boxes(boxes) => boxes.values_left(),
+                Data::Rows(_) => None,
+            },
             rounds: spec.rounds.given(),
             directions: spec.directions.given(),
             members,
@@ -95,6 +107,10 @@ impl JointPlan {
                 return Err(Refused::NoSums { algorithm, mechanism });
             }
             Some(SumTerms::Plain) => {}
+            Some(SumTerms::Hidden { .. }) if entry.plain_only => {
+                let (algorithm, mechanism) = (entry.name, spec.mechanism.name());
+                return Err(Refused::NoSums { algorithm, mechanism });
+            }
             Some(SumTerms::Hidden { total, colluders, clip }) => {
                 plan.protect(&total, colluders, clip)?;
             }
@@ -215,6 +231,8 @@ impl JointPlan {
             sizes: self.sizes,
             problem: self.problem.as_ref(),
             penalty: self.penalty.clone(),
+            variables: self.variables.clone(),
+            values: self.values,
             rounds: self.rounds,
             directions: self.directions,
             noise: self.budget.clone(),
@@ -329,6 +347,7 @@ impl JointPlan {
 /// What is public about every agent's rows, in the order of the members.
 fn silos(
     problem: &Option<PublicProblem>,
+    data: &Data,
     graph: &Graph,
     members: &Members,
     samples: &[usize],
@@ -341,6 +360,7 @@ fn silos(
         rows: samples[k] as u64,
         weight: match problem {
             Some(problem) => problem.sample_weight(k),
+            None if matches!(data, Data::Boxes(boxes) if !boxes.are_per_sample()) => 1.0,
             None => 1.0 / samples[k].max(1) as f64,
         },
     };

@@ -4,16 +4,18 @@
 //! and Python read the table.
 
 use super::rules::{
-    CLIP_GAINS, DescentRule, HALF_STEP, JointSizes, NEWTON_SUMS, NewtonRule, PLAIN_NEWTON_STEPS,
-    descent_rule, newton_rule, shares,
+    CLIP_GAINS, DescentRule, FINEST, HALF_STEP, JointSizes, NEWTON_SUMS, NewtonRule,
+    PLAIN_NEWTON_STEPS, descent_rule, model_values, newton_rule, shares,
 };
 use crate::guarantee::NoGuarantee;
 use crate::joint::{
-    DescentSettings, Newton, NewtonSettings, Probing, Question, Slopes, SumDescent, SumMethod,
+    DescentSettings, ModelSettings, Models, Newton, NewtonSettings, Probing, Question, Slopes,
+    SumDescent, SumMethod,
 };
-use crate::problem::PublicProblem;
 use crate::problem::regularizer::Penalty;
+use crate::problem::{PublicProblem, Variables};
 use crate::registry::{NumberRange, OptionKey, Options};
+use std::sync::Arc;
 
 /// A row of the registry.
 #[derive(Debug)]
@@ -30,6 +32,8 @@ pub struct JointEntry {
     pub values_only: bool,
     /// Whether it needs a loss without kinks.
     pub smooth_loss: bool,
+    /// Whether noise would leave nothing of it.
+    pub plain_only: bool,
     pub(in crate::plan) build: fn(&JointMaking<'_>) -> Result<Box<dyn SumMethod>, NoGuarantee>,
 }
 
@@ -63,6 +67,7 @@ pub const JOINT: &[JointEntry] = &[
         ],
         values_only: false,
         smooth_loss: false,
+        plain_only: false,
         build: |making| making.descent(Probing::Gradients),
     },
     JointEntry {
@@ -76,6 +81,7 @@ pub const JOINT: &[JointEntry] = &[
         ],
         values_only: false,
         smooth_loss: true,
+        plain_only: false,
         build: |making| making.newton(),
     },
     JointEntry {
@@ -91,12 +97,23 @@ pub const JOINT: &[JointEntry] = &[
         ],
         values_only: true,
         smooth_loss: false,
+        plain_only: false,
         build: |making| {
             let directions = making.directions.unwrap_or(making.sizes.columns);
             let directions = directions.min(making.sizes.columns);
             let half = making.options.get("difference").unwrap_or(HALF_STEP);
             making.descent(Probing::Values { directions, half })
         },
+    },
+    JointEntry {
+        name: "joint-models",
+        about: "quadratic models from values at common points: few values, no noise",
+        page: PAGE,
+        options: &[OptionKey::new("values", NumberRange::Positive)],
+        values_only: true,
+        smooth_loss: false,
+        plain_only: true,
+        build: |making| Ok(Box::new(making.models())),
     },
 ];
 
@@ -110,6 +127,10 @@ pub struct JointMaking<'a> {
     pub problem: Option<&'a PublicProblem>,
     /// `eta R`
     pub penalty: Penalty,
+    /// What the coordinates stand for.
+    pub variables: Arc<Variables>,
+    /// Values of every agent at most, where that was given.
+    pub values: Option<u64>,
     /// Sums, where they were given.
     pub rounds: Option<u64>,
     /// J, where it was given.
@@ -158,6 +179,15 @@ impl JointMaking<'_> {
         let mus = shares.into_iter().map(|share| noise.mu * share.sqrt()).collect();
         let slopes = noise.slopes.clone().gaining(CLIP_GAINS[usize::from(rounds <= NEWTON_SUMS)]);
         Ok(Box::new(descent.protected(slopes, mus)))
+    }
+
+    fn models(&self) -> Models {
+        let asked = self.options.get("values").map(|values| values as u64);
+        let usual = model_values(self.sizes.columns);
+        let values = asked.or(self.values).unwrap_or(usual).min(self.values.unwrap_or(u64::MAX));
+        let rounds = self.rounds.unwrap_or(values.max(1));
+        let settings = ModelSettings { values, rounds, finest: FINEST };
+        Models::new(settings, self.variables.clone(), self.penalty.clone())
     }
 
     /// Fewer directions than columns make an estimate that is longer than the gradient: steps are

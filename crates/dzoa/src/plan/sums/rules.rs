@@ -131,6 +131,18 @@ pub const PLAIN_NEWTON_STEPS: u64 = 30;
 /// h of `joint-values`: values are asked for so far to either side.
 pub const HALF_STEP: f64 = 1e-3;
 
+/// Steps of `joint-models` shorter than this part of the first one are not worth a value.
+pub const FINEST: f64 = 1e-9;
+
+/// Variables that `joint-models` is chosen for at most: a model costs some 100 P^3 operations.
+pub const MOST_MODELLED: usize = 100;
+
+/// Values of every agent that `joint-models` asks for at most, where nobody says: a smooth function
+/// takes far fewer.
+pub fn model_values(columns: usize) -> u64 {
+    100 * (columns as u64 + 1).max(10)
+}
+
 /// Shares of `mu^2` that grow by a factor from one sum to the next, and add up to one.
 pub fn shares(rounds: u64, growth: f64) -> Vec<f64> {
     let powers: Vec<f64> = std::iter::successors(Some(1.0), |power| Some(power * growth))

@@ -1,4 +1,4 @@
-use super::{Batch, Epigraph, Line, Loss, LossEntry, Sample, Targets};
+use super::{Batch, Epigraph, Likelihood, Line, Loss, LossEntry, Sample, Targets};
 use crate::kernels::{LANES, Summands, add_terms, elementary, lanes, vectorized};
 use dzoa_privacy::joint::{Enclosing, enclosing};
 use std::sync::{Arc, LazyLock};
@@ -332,6 +332,10 @@ impl Loss for Logistic {
 
     fn targets(&self) -> Targets {
         Targets::Signs
+    }
+
+    fn likelihood(&self) -> Option<Likelihood> {
+        Some(Likelihood::Whole)
     }
 
     fn probability(&self, score: f64) -> Option<f64> {

@@ -81,6 +81,15 @@ impl Line {
     }
 }
 
+/// What a loss says of how targets scatter around predictions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Likelihood {
+    /// It is minus the logarithm of a probability.
+    Whole,
+    /// It is the square of a residual of the normal distribution, whose variance nobody knows.
+    SquaredResidual,
+}
+
 /// A convex loss of one sample.
 ///
 /// `value` and `difference` are what the zeroth-order loop needs. `slope`, `dual_prox` and
@@ -147,6 +156,11 @@ pub trait Loss: Send + Sync + fmt::Debug {
     /// The targets it understands.
     fn targets(&self) -> Targets {
         Targets::Real
+    }
+
+    /// What it says of how targets scatter around predictions; `None` where it is no likelihood.
+    fn likelihood(&self) -> Option<Likelihood> {
+        None
     }
 
     /// The probability of the target +1 at this prediction, for a loss that models one.

@@ -1,4 +1,4 @@
-use super::{Epigraph, Loss, LossEntry};
+use super::{Epigraph, Likelihood, Loss, LossEntry};
 use std::sync::Arc;
 
 /// In the registry.
@@ -37,6 +37,10 @@ impl Loss for Squared {
 
     fn smoothness(&self) -> Option<f64> {
         Some(2.0)
+    }
+
+    fn likelihood(&self) -> Option<Likelihood> {
+        Some(Likelihood::SquaredResidual)
     }
 
     fn lipschitz(&self) -> Option<f64> {
