@@ -16,9 +16,7 @@ use dzoa::run::evaluate::mean;
 use dzoa::run::{Residuals, Simulation};
 use dzoa::streams::Purpose;
 use dzoa::tuning::Setting;
-use numpy::{
-    PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods,
-};
+use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
