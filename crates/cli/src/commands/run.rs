@@ -14,9 +14,9 @@ use crate::terminal;
 use crate::trial::{Books, Stage, Trial};
 use dzoa::plan::{Charges, Data, Forecast};
 use dzoa::prelude::*;
-use dzoa::privacy::{Budget, EarlierRuns, Ledger};
+use dzoa::privacy::{EarlierRuns, Ledger};
 use dzoa_report::describe;
-use dzoa_report::ledger_file::{self, LedgerFile, affordable};
+use dzoa_report::ledger_file::{self, LedgerFile, affordable, lifetime};
 use dzoa_table::{Error, Result, shown};
 use rayon::prelude::*;
 use std::path::Path;
@@ -139,8 +139,10 @@ fn open_ledgers(
         .hint("set run.trials = 1"));
     }
     let planned = forecast.claimed().budget();
-    let budget = planned
-        .map(|planned| Budget { epsilon: args.budget.unwrap_or(planned.epsilon), ..planned });
+    let budget = match args.new_ledger {
+        true => lifetime(planned, args.budget)?,
+        false => None,
+    };
     let names = forecast.graph().names();
     if let Some(name) =
         names.iter().find(|name| name.contains(['/', '\\']) || name.starts_with('.'))

@@ -74,14 +74,18 @@ fn places(section: &Section<'_>, key: &'static str) -> Result<Vec<Listed>> {
     for item in items {
         let entry = Section::named(item, &format!("network.{key}"))?;
         let name: String = entry.required("name")?;
-        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-        if name.is_empty() || name.len() > 64 || name.starts_with('.') || !name.chars().all(plain) {
+        // No dots: links also trust the public web's authorities, and these give nobody a
+        // certificate for a name without one.
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+        if name.is_empty() || name.len() > 64 || !name.chars().all(plain) {
             return Err(entry
-                .error(
-                    "name",
-                    "must be 1 to 64 letters, digits, `-`, `_` and `.`, and not begin with `.`",
-                )
+                .error("name", "must be 1 to 64 letters, digits, `-` and `_`")
                 .hint("it names the certificate, key and files"));
+        }
+        if name.eq_ignore_ascii_case("ca") {
+            return Err(entry
+                .error("name", "is that of the authority's own files, ca.pem and ca.key")
+                .hint("give the agent another name"));
         }
         let address: String = entry.required("address")?;
         let port = address.rsplit_once(':').and_then(|(host, port)| {
