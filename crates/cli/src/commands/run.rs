@@ -14,8 +14,8 @@ use crate::terminal::{self, Voice};
 use crate::trial::{Books, Stage, Trial};
 use dzoa::plan::{Charges, Data, Forecast};
 use dzoa::prelude::*;
-use dzoa::privacy::{Budget, EarlierRuns, Ledger};
-use dzoa_report::ledger_file::{self, LedgerFile, affordable};
+use dzoa::privacy::{EarlierRuns, Ledger};
+use dzoa_report::ledger_file::{self, LedgerFile, affordable, lifetime};
 use dzoa_report::{describe, describe_plan};
 use dzoa_table::{Error, Result, shown};
 use rayon::prelude::*;
@@ -143,8 +143,10 @@ fn open_ledgers(
         .hint("set run.trials = 1"));
     }
     let planned = forecast.claimed().budget();
-    let budget = planned
-        .map(|planned| Budget { epsilon: args.budget.unwrap_or(planned.epsilon), ..planned });
+    let budget = match args.new_ledger {
+        true => lifetime(planned, args.budget)?,
+        false => None,
+    };
     let names = forecast.graph().names();
     if let Some(name) =
         names.iter().find(|name| name.contains(['/', '\\']) || name.starts_with('.'))
