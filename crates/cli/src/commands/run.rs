@@ -114,6 +114,10 @@ fn as_private_as_asked(args: &RunArgs) -> Result<(Config, DataSpec)> {
     if config.run.journal.is_some() {
         check_journal(&config)?;
     }
+    if args.dry_run {
+        // Nothing is asked, and nothing written.
+        config.run.journal = None;
+    }
     if args.not_private {
         config.name += "-not-private";
     }
