@@ -110,7 +110,7 @@ impl MinimizeOptions {
             kind,
             loss: None,
             columns: self.dim,
-            smooth_penalty: self.eta == 0.0 || penalty.separable().is_some_and(|(l1, _)| l1 == 0.0),
+            smooth_penalty: self.eta == 0.0 || !penalty.has_kinks(),
             looped: self.looped(),
         };
         let name = match self.algorithm.as_str() {

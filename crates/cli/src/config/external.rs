@@ -109,7 +109,7 @@ impl Programs {
             curvature,
         };
         let columns = spec.columns.len();
-        let smooth_penalty = spec.regularizer.separable().is_some_and(|(l1, _)| l1 == 0.0);
+        let smooth_penalty = !spec.regularizer.has_kinks();
         Ok(DataRead { spec, kind, loss: None, columns, smooth_penalty, root: data_root })
     }
 }
