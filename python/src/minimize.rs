@@ -110,7 +110,7 @@ impl MinimizeOptions {
             kind,
             loss: None,
             columns: self.dim,
-            smooth_penalty: self.eta == 0.0 || !penalty.has_kinks(),
+            smooth_penalty: self.eta == 0.0 || penalty.is_smooth(),
             looped: self.looped(),
         };
         let name = match self.algorithm.as_str() {

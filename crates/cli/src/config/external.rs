@@ -109,7 +109,7 @@ impl Programs {
             curvature,
         };
         let columns = spec.columns.len();
-        let smooth_penalty = !spec.regularizer.has_kinks();
+        let smooth_penalty = spec.regularizer.is_smooth();
         Ok(DataRead { spec, kind, loss: None, columns, smooth_penalty, root: data_root })
     }
 }

@@ -73,7 +73,7 @@ impl Boxes {
 
     /// Whether the penalty has kinks.
     pub(super) fn has_kinks(&self) -> bool {
-        self.regularizer.has_kinks()
+        !self.regularizer.is_smooth()
     }
 
     /// Values that every box may still give.

@@ -98,11 +98,6 @@ impl Regularizer {
         }
     }
 
-    /// Whether it bends sharply anywhere.
-    pub fn has_kinks(&self) -> bool {
-        self.separable().is_none_or(|(l1, _)| l1 > 0.0)
-    }
-
     /// Whether it is over groups of columns, which [`with_groups`](Self::with_groups) gives it.
     pub fn is_grouped(&self) -> bool {
         matches!(self.form(), Form::Grouped(_))
