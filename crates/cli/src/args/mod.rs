@@ -247,6 +247,10 @@ pub struct RunArgs {
     /// Begin although the budget does not last for all rounds, and stop where it ends
     #[arg(long, requires = "ledger")]
     pub spend_what_is_left: bool,
+    /// Keep every value of programs in DIR, and go on from those that are there: a run that was
+    /// killed asks no point twice (the same as run.journal)
+    #[arg(long, value_name = "DIR")]
+    pub resume: Option<PathBuf>,
     /// Print the plan (every chosen number, noise, charges, messages) and do nothing
     #[arg(long)]
     pub dry_run: bool,
