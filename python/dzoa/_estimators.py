@@ -22,6 +22,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _check, _core, _network
+from ._inference import Inferring
 from ._statement import PrivacyStatement, statement
 
 __all__ = ["HuberRegressor", "Lasso", "LinearSVC", "LogisticRegression", "PrivacyLeakWarning"]
@@ -88,6 +89,7 @@ class _DistributedLinearModel(BaseEstimator):
             "leaks": leaks,
             "seed": seed,
             "threads": _check.count("threads", self.threads, low=0),
+            "inference": bool(getattr(self, "inference", False)),
         }
         network = _network.describe(self.graph, names, len(parts))
         # Rows are scaled there, while they are dealt out to the agents: no copy of all of them is made here.
@@ -103,6 +105,8 @@ class _DistributedLinearModel(BaseEstimator):
         self.rho_ = found["rho"]
         self.bounds_ = (middle - half, middle + half)
         self.privacy_: PrivacyStatement = statement(found["statement"])
+        if isinstance(self, Inferring):
+            self._keep(found["inference"], (middle, half, target_scale / row_norm, target_middle))
         self._residuals(found, private)
 
     def _residuals(self, found: dict[str, Any], private: bool) -> None:
@@ -387,7 +391,14 @@ _CLASSES = """
         to whoever called ``fit`` and holds them: do not pass it on."""
 
 
-class Lasso(_Regressor):
+_INFERENCE = """    inference : bool, default False
+        Without a budget: standard errors, p-values and intervals beside the fit, in ``inference_``, ``summary()`` and
+        ``conf_int()``. They are of all rows alike and of estimates that no penalty moves, as those of statsmodels'
+        ``OLS`` or ``GLM``.
+"""
+
+
+class Lasso(Inferring, _Regressor):
     __doc__ = f"""Least squares with an l1 penalty: ``1/(2 n) ||y - Xw||^2 + alpha ||w||_1`` on scaled columns.
 
     Squares have no bounded gradient: under a budget rows' gradients are clipped, and the clip follows how many rows it
@@ -397,7 +408,7 @@ class Lasso(_Regressor):
     ----------
     alpha : float, default 0.1
     target_bounds : number or tuple (low, high)
-        Public, as ``bounds``.{_PARAMETERS}"""
+        Public, as ``bounds``.{_PARAMETERS}{_INFERENCE}"""
 
     _loss = "squared"
 
@@ -424,6 +435,7 @@ class Lasso(_Regressor):
         rows_per_person: int = 1,
         random_state: Any = None,
         threads: int = 1,
+        inference: bool = False,
     ) -> None:
         self.alpha = alpha
         self.agents = agents
@@ -445,6 +457,7 @@ class Lasso(_Regressor):
         self.rows_per_person = rows_per_person
         self.random_state = random_state
         self.threads = threads
+        self.inference = inference
 
     def _penalty(self, rows: int, agents: int, target_scale: float, row_norm: float) -> tuple[str, float]:
         # Our squares have no factor 1/2, and the agents' means are added up.
@@ -532,7 +545,7 @@ class HuberRegressor(_Regressor):
         return self.penalty, agents * alpha / scale
 
 
-class LogisticRegression(_Classifier):
+class LogisticRegression(Inferring, _Classifier):
     __doc__ = f"""Logistic regression of two classes: ``C sum log-loss + R(w)`` on scaled columns.
 
     Parameters
@@ -540,9 +553,10 @@ class LogisticRegression(_Classifier):
     C : float, default 1
         Inverse strength of the penalty, as scikit-learn's.
     penalty : {{"l2", "l1"}}
-        ``1/2 ||w||^2`` or ``||w||_1``.{_CLASSES}{_PARAMETERS}"""
+        ``1/2 ||w||^2`` or ``||w||_1``.{_CLASSES}{_PARAMETERS}{_INFERENCE}"""
 
     _loss = "logistic"
+    _odds = True
 
     def __init__(
         self,
@@ -568,6 +582,7 @@ class LogisticRegression(_Classifier):
         rows_per_person: int = 1,
         random_state: Any = None,
         threads: int = 1,
+        inference: bool = False,
     ) -> None:
         self.C = C
         self.penalty = penalty
@@ -590,6 +605,7 @@ class LogisticRegression(_Classifier):
         self.rows_per_person = rows_per_person
         self.random_state = random_state
         self.threads = threads
+        self.inference = inference
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of the two classes."""

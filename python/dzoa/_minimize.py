@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -48,6 +49,10 @@ class Result:
     #: Whether u_2 was raised to what the objective's values can resolve.
     step_raised: bool
     columns: dict[str, Array] = field(repr=False)
+    #: What is known about how sure ``x`` is, of ``joint-models``: the size of the ``noise`` in one value of the sum (0.0
+    #: where asking again gave the same, None where nothing was asked again), the ``curvature`` of the last model (least
+    #: and largest, in first steps), the decrease it ``promised`` of one more step, and whether models were ``broken``.
+    certainty: dict[str, Any] = field(default_factory=dict)
     #: Who may see ``fun``, where a guarantee for the rest does not cover it.
     fun_note: str | None = field(default=None, repr=False)
 
@@ -116,10 +121,27 @@ class Result:
         value = "" if self.fun is None else f", objective {self.fun:.6g}"
         if self.fun_note:
             value += f" ({self.fun_note})"
+        sure = self._how_sure()
         return (
             f"{self.status} after {self.rounds} rounds{value}, {self.nfev} evaluations by {len(self.agents)} agents\n"
-            f"x = {self.x}\nprivacy: {self.privacy}"
+            f"x = {self.x}\n{sure}privacy: {self.privacy}"
         )
+
+    def _how_sure(self) -> str:
+        """One line about noise and curvature, where models said something."""
+        if not self.certainty:
+            return ""
+        noise, curvature = self.certainty["noise"], self.certainty["curvature"]
+        if self.certainty["broken"]:
+            found = "values differ when asked again" if noise else "kinks"
+            line = f"how sure: quadratic models do not hold ({found}"
+            return line + (f", noise {noise:.2g} in one value of the sum)\n" if noise else "); no model says how near\n")
+        line = "how sure: quadratic models hold"
+        if self.certainty["promised"] is not None:
+            line += f", the last one promised {max(self.certainty['promised'], 0.0):.1e} of another step"
+        if curvature is not None and curvature[0] <= 0.0:
+            line += "; flat or a saddle along some direction"
+        return line + "\n"
 
 
 def _colluders(mechanism: str, colluders: int | str) -> int | None:
@@ -133,11 +155,64 @@ def _colluders(mechanism: str, colluders: int | str) -> int | None:
     return _check.count("colluders", colluders, low=0)
 
 
+def _describe_variables(
+    dim: int | None, x0: Any, bounds: Any, names: Any, scale: Any, integer: Any
+) -> tuple[int, list[tuple[str, float | None, float, float, bool, bool]] | None]:
+    """The number of variables, and what is known of each, where anything is."""
+    given = {"x0": x0, "bounds": bounds, "variables": names}
+    if hasattr(bounds, "lb") and hasattr(bounds, "ub"):  # scipy's own
+        low, high = np.broadcast_arrays(np.atleast_1d(bounds.lb), np.atleast_1d(bounds.ub))
+        given["bounds"] = bounds = list(zip(low.tolist(), high.tolist()))
+    for key in ("scale", "integer"):
+        value = {"scale": scale, "integer": integer}[key]
+        if value is not None and not isinstance(value, (str, bool, np.bool_)):
+            given[key] = value
+    counts = {key: len(value) for key, value in given.items() if value is not None}
+    if dim is not None:
+        counts["dim"] = _check.count("dim", dim)
+    if not counts:
+        raise ValueError("dim: is missing; hint: dim=3, or x0 or bounds with one entry for each variable")
+    (first, count), *rest = counts.items()
+    for key, other in rest:
+        if other != count:
+            raise ValueError(f"{key}: is for {other} variables, but {first} is for {count}")
+    if count < 1:
+        raise ValueError(f"{first}: is empty")
+    if all(value is None for value in (x0, bounds, names, scale, integer)):
+        return count, None
+    scales = [scale] * count if scale is None or isinstance(scale, str) else list(scale)
+    for one in scales:
+        if one not in (None, "linear", "log"):
+            raise ValueError(f'scale: unknown {one!r}; hint: "linear", "log"')
+    whole = [bool(integer)] * count if integer is None or isinstance(integer, (bool, np.bool_)) else [bool(i) for i in integer]
+    starts = [None] * count if x0 is None else [float(x) for x in np.asarray(x0, dtype=float)]
+    pairs = [(None, None)] * count if bounds is None else list(bounds)
+    described = []
+    for p, (name, start, pair) in enumerate(zip(names or [f"x{p + 1}" for p in range(count)], starts, pairs)):
+        try:
+            low, high = pair
+            low = -np.inf if low is None else float(low)
+            high = np.inf if high is None else float(high)
+        except (TypeError, ValueError):
+            raise ValueError(f"bounds: entry {p} is {pair!r}; hint: (low, high), None for no bound") from None
+        start = None if start is None or np.isnan(start) else start
+        described.append((str(name), start, low, high, scales[p] == "log", whole[p]))
+    return count, described
+
+
 def minimize(
     objectives: Sequence[Objective] | Mapping[str, Objective],
     graph: Any = "ring",
     *,
-    dim: int,
+    dim: int | None = None,
+    x0: npt.ArrayLike | None = None,
+    bounds: Any = None,
+    variables: Sequence[str] | None = None,
+    scale: str | Sequence[str] | None = None,
+    integer: bool | Sequence[bool] | None = None,
+    algorithm: str = "auto",
+    time_limit: float | None = None,
+    journal: str | os.PathLike[str] | None = None,
     rho: float | None = None,
     rounds: int | None = None,
     mechanism: str = "none",
@@ -181,8 +256,27 @@ def minimize(
     graph : str, dict, list of edges, or networkx graph
         A topology (``"ring"``, ``"path"``, ``"star"``, ``"complete"``, ``"grid"``, ``"paper"``, or
         ``{"topology": "erdos-renyi", "p": 0.4}``), edges by position or name, or a graph whose nodes are the agents.
-    dim : int
-        Number of variables.
+    dim : int, optional
+        Number of variables, where neither ``x0`` nor ``bounds`` tells it.
+    x0 : array, optional
+        Where the search begins: zero, or the middle of bounds, where nothing is said. A NaN leaves one variable open.
+    bounds : list of (low, high), or scipy.optimize.Bounds
+        No question is ever outside. None or an infinity is no bound; equal bounds fix a variable.
+    variables : list of str, optional
+        Names, for error messages.
+    scale : {"linear", "log"}, or one for each variable
+        ``log``: steps are factors; the variable is positive.
+    integer : bool, or one for each variable
+        Only whole numbers are asked for.
+    algorithm : {"auto", "joint-models", "joint-values", "d-zoa"}
+        ``auto`` takes quadratic models from values at common points (``joint-models``) where nothing is to be
+        protected, there are at most 100 variables, the penalty has no kinks, and no key of the two-point loop is
+        given; ``joint-values`` under ``joint``; ``d-zoa`` else. With ``joint-models`` everybody hears everybody's values.
+    time_limit : float, optional
+        Seconds, after which no further round begins.
+    journal : path of a directory, optional
+        Every value is written there before the next is asked for: the same call again, after a kill or a power cut,
+        goes on where it was and asks no point twice.
     rho, rounds : outer loop. Without a ``rho`` the curvature of the objectives is measured around zero (17 values
         an agent), under ``scalar`` a public rule chooses both.
     mechanism : {"none", "joint", "scalar", "intrinsic"}
@@ -214,6 +308,7 @@ def minimize(
     threads : int
         Agents computed at the same time; 0 takes all cores. More than 1 calls the objectives from several threads.
     """
+    dim, described = _describe_variables(dim, x0, bounds, variables, scale, integer)
     names: list[str] | None = None
     if isinstance(objectives, Mapping):
         names = [str(name) for name in objectives]
@@ -226,7 +321,11 @@ def minimize(
     if names is None and len(network["names"]) != len(functions):
         raise ValueError(f"graph: has {len(network['names'])} agents, but there are {len(functions)} objectives")
     options = {
-        "dim": _check.count("dim", dim),
+        "dim": dim,
+        "algorithm": algorithm,
+        "variables": described,
+        "time_limit": _check.optional_number("time_limit", time_limit),
+        "journal": None if journal is None else os.fspath(journal),
         "batched": bool(batched),
         "per_sample": bool(per_sample),
         "rho": _check.optional_number("rho", rho),
@@ -276,9 +375,10 @@ def minimize(
         agents=found["names"],
         edges=found["edges"],
         settings={
-            key: found[key] for key in ("rho", "rounds", "clip", "steps", "inner_steps", "directions", "sensitivity")
+            key: found[key] for key in ("algorithm", "rho", "rounds", "clip", "steps", "inner_steps", "directions", "sensitivity")
         },
         step_raised=found["step_raised"],
         columns=found["trace"],
         fun_note=found["fun_note"],
+        certainty={key: found[key] for key in ("noise", "promised", "curvature", "broken") if key in found},
     )

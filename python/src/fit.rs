@@ -4,6 +4,7 @@ use crate::named::{named, regularizer};
 use crate::network::Network;
 use crate::run::{Listener, Stop, interruptible, streams};
 use crate::statement::{PyStatement, Reasons, sensitivities};
+use dzoa::inference::{Estimate, Inference, NoInference};
 use dzoa::newton::NewtonLimits;
 use dzoa::plan::{Algorithm, Data, Plan, Refused, RunSpec};
 use dzoa::prelude::*;
@@ -58,6 +59,7 @@ pub struct FitOptions {
     leaks: Vec<String>,
     seed: Option<u64>,
     threads: usize,
+    inference: bool,
 }
 
 impl FitOptions {
@@ -86,6 +88,7 @@ fn spec(options: &FitOptions, problem: &Problem) -> PyResult<RunSpec> {
         rounds: options.rounds.into(),
         inner_steps: options.inner_steps.into(),
         directions: options.directions.into(),
+        inference: options.inference,
         ..spec
     })
 }
@@ -218,6 +221,42 @@ fn refused(options: &FitOptions, refused: &Refused) -> PyErr {
     })
 }
 
+/// Estimates and covariances of the scaled columns; or why there are none.
+fn described(py: Python<'_>, found: Result<Inference, NoInference>) -> PyResult<Bound<'_, PyDict>> {
+    let result = PyDict::new(py);
+    match found {
+        Err(error) => result.set_item("refused", error.to_string())?,
+        Ok(found) => {
+            let (estimates, covariance) = found.dense();
+            let kept = (0..estimates.len()).map(|p| found.coefficient(p).is_some());
+            result.set_item("one_sided", found.one_sided())?;
+            result.set_item("kept", kept.collect::<Vec<bool>>())?;
+            result.set_item("estimates", PyArray1::from_vec(py, estimates))?;
+            result.set_item("covariance", PyArray1::from_vec(py, covariance))?;
+            result.set_item("freedom", found.freedom)?;
+            result.set_item("rows", found.rows)?;
+        }
+    }
+    Ok(result)
+}
+
+/// Statistic, p-value, and the ends of the interval of every estimate with this standard error.
+#[pyfunction]
+#[pyo3(signature = (estimates, errors, freedom, confidence))]
+pub fn judged(
+    estimates: Vec<f64>,
+    errors: Vec<f64>,
+    freedom: Option<f64>,
+    confidence: f64,
+) -> Vec<[f64; 4]> {
+    let one = |(value, error): (&f64, &f64)| {
+        let estimate = Estimate { value: *value, error: *error };
+        let found = estimate.judged(freedom, confidence);
+        [found.statistic, found.p_value, found.low, found.high]
+    };
+    estimates.iter().zip(&errors).map(one).collect()
+}
+
 /// Fits a linear model over agents. Returns a dictionary for the estimators.
 #[pyfunction]
 pub fn fit<'py>(
@@ -255,6 +294,7 @@ pub fn fit<'py>(
         Some(simulation) => Fitted::by_rounds(&options, &plan, &mut **simulation, &stop),
     })?
     .map_err(PyRuntimeError::new_err)?;
+    let inference = interruptible(py, options.threads, &stop, || plan.inference())?;
     let leaks = options.leaks.iter().map(|what| leak(what).map(String::from));
     let reasons = Reasons {
         void: leaks.collect::<PyResult<_>>()?,
@@ -273,6 +313,7 @@ pub fn fit<'py>(
     result.set_item("converged", found.converged)?;
     result.set_item("residuals", found.residuals)?;
     result.set_item("rho", plan.admm().rho)?;
+    result.set_item("inference", inference.map(|found| described(py, found)).transpose()?)?;
     result.set_item("sensitivity", sensitivities(&plan))?;
     result.set_item(
         "statement",

@@ -31,7 +31,7 @@ mod _core {
     #[pymodule_export]
     use super::ObjectiveError;
     #[pymodule_export]
-    use super::fit::{fit, partition, typical_row_norm};
+    use super::fit::{fit, judged, partition, typical_row_norm};
     #[pymodule_export]
     use super::minimize::minimize;
     #[pymodule_export]

@@ -31,6 +31,9 @@ fn of_network(args: &CheckArgs, file: &Path, found: &mut Findings) -> Result<Str
         let out = output_directory(Some(dir), "");
         found.told("output", out.map(|out| format!("{} can be written", out.display())));
     }
+    if let Some(words) = network.unprotected() {
+        found.warn("protection", &format!("{words}: agents need --allow-unprotected"));
+    }
     let names: Vec<String> = match &args.name {
         Some(name) => vec![name.clone()],
         None => network.places.iter().map(|place| place.name.clone()).collect(),

@@ -247,6 +247,19 @@ impl NetworkFile {
         Ok((authority, false))
     }
 
+    /// What is to be said where vectors leave for other machines without a guarantee.
+    pub fn unprotected(&self) -> Option<String> {
+        let mechanism = &self.config.spec.mechanism;
+        let open = mechanism.claimed().budget().is_none();
+        let place = self.remote().filter(|_| open)?;
+        Some(format!(
+            "the mechanism {} guarantees nothing, and {} is at {}, which is not this machine",
+            shown(mechanism.name()),
+            shown(&place.name),
+            place.address
+        ))
+    }
+
     /// The first agent or router that is not on this machine.
     pub fn remote(&self) -> Option<&Place> {
         self.places.iter().chain(&self.routers).find(|place| !is_loopback(&place.address))

@@ -177,7 +177,7 @@ fn an_old_journal_is_refused_by_its_format() {
     std::fs::create_dir(dir.path().join("state-a")).unwrap();
     std::fs::copy(fixture("journal"), dir.path().join("state-a/journal")).unwrap();
     // Its ledger is there: the journal is what is refused.
-    let mut first = start(dir.path(), "a", "other", &["--new-ledger"]);
+    let mut first = start(dir.path(), "a", "other", &["--new-ledger", "--budget", "1"]);
     while !dir.path().join("other/journal").metadata().is_ok_and(|file| file.len() > 0) {
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -290,7 +290,9 @@ fn a_hundred_restored_backups_are_refused_and_the_run_ends_with_one_vector_a_rou
     study(dir, ROUNDS, "patience = 300");
     let mut all: Vec<Option<Agent>> = NAMES
         .iter()
-        .map(|name| Some(start(dir, name, &format!("state-{name}"), &["--new-ledger"])))
+        .map(|name| {
+            Some(start(dir, name, &format!("state-{name}"), &["--new-ledger", "--budget", "1"]))
+        })
         .collect();
     let length = |path: &str| dir.join(path).metadata().map_or(0, |file| file.len());
     let (state, ledger) = (dir.join("state-a"), dir.join("a.ledger"));
@@ -412,7 +414,9 @@ fn a_ledger_that_was_torn_in_the_last_charge_is_mended_from_the_journal_and_no_o
     study(dir, ROUNDS, "patience = 300");
     let mut all: Vec<Option<Agent>> = NAMES
         .iter()
-        .map(|name| Some(start(dir, name, &format!("state-{name}"), &["--new-ledger"])))
+        .map(|name| {
+            Some(start(dir, name, &format!("state-{name}"), &["--new-ledger", "--budget", "1"]))
+        })
         .collect();
     let begun = Instant::now();
     while dir.join("state-a/journal").metadata().map_or(0, |file| file.len()) < 6000 {

@@ -178,8 +178,8 @@ fn coloured(text: &str) -> bool {
     text.split("\x1b[").skip(1).any(ends)
 }
 
-/// An agent alone, with a certificate that is worth a warning: its status, and what it said. On a
-/// terminal if that is asked for.
+/// An agent alone for some seconds, with a certificate that is worth a warning: its status, and what
+/// it said. On a terminal if that is asked for.
 fn alone(variable: &str, value: &str, terminal: bool) -> (Option<i32>, String) {
     let temp = tempfile::tempdir().unwrap();
     let dir = temp.path();
@@ -189,12 +189,12 @@ fn alone(variable: &str, value: &str, terminal: bool) -> (Option<i32>, String) {
     std::fs::write(dir.join("net.toml"), impatient).unwrap();
     let certs = ["certs", "--network", "net.toml", "--out", "certs", "--days", "1"];
     assert!(dzoa(dir, &certs).status.success());
-    let args = "agent --network net.toml --name a --certs certs --state state";
-    let program = env!("CARGO_BIN_EXE_dzoa-agent");
-    let mut command = Command::new(if terminal { "script" } else { program });
+    let agent = "agent --network net.toml --name a --certs certs --state state";
+    let args = format!("--signal=TERM 8 {} {agent}", env!("CARGO_BIN_EXE_dzoa-agent"));
+    let mut command = Command::new(if terminal { "script" } else { "timeout" });
     match terminal {
-        true => command.args(["-qec", &format!("'{program}' {args}"), "/dev/null"]),
-        false => command.args(args.split(' ')),
+        true => command.args(["-qec", &format!("timeout --foreground {args}"), "/dev/null"]),
+        false => command.arg("--preserve-status").args(args.split(' ')),
     };
     command.env_remove("RUST_LOG").env_remove("NO_COLOR").env(variable, value);
     let output = command.current_dir(dir).stdin(std::process::Stdio::null()).output().unwrap();
@@ -208,13 +208,13 @@ fn alone(variable: &str, value: &str, terminal: bool) -> (Option<i32>, String) {
 }
 
 #[test]
-fn an_agent_without_neighbours_ends_with_status_4_and_obeys_rust_log() {
+fn an_agent_waits_for_neighbours_that_were_never_there_and_obeys_rust_log() {
     std::thread::scope(|scope| {
         for (level, warned) in [("", true), ("error", false), ("trace", true)] {
             scope.spawn(move || {
                 let (code, words) = alone("RUST_LOG", level, false);
-                assert_eq!(code, Some(4), "{words}");
-                assert!(words.contains("status NeighbourLost: nothing usable from b"), "{words}");
+                assert_eq!(code, Some(130), "{words}");
+                assert!(words.contains("everything is kept in state"), "{words}");
                 let warning = words.contains("WARN the certificate expires on");
                 assert_eq!(warning, warned, "RUST_LOG={level}: {words}");
                 assert_eq!(words.contains("zenoh"), level == "trace", "RUST_LOG={level}");
@@ -239,7 +239,7 @@ fn an_agent_on_a_terminal_obeys_no_color() {
         for (value, expected) in [("", true), ("1", false)] {
             scope.spawn(move || {
                 let (code, words) = alone("NO_COLOR", value, true);
-                assert_eq!(code, Some(4), "{words}");
+                assert_eq!(code, Some(124), "{words}");
                 assert!(words.contains("the certificate expires on"), "{words}");
                 assert_eq!(coloured(&words), expected, "NO_COLOR={value}: {words:?}");
             });

@@ -177,7 +177,8 @@ fn a_scalar_run_that_fails_in_its_first_round_states_the_plan() {
     // steps.
     let sets = "algorithm={name=\"d-zoa\",rho=1,rounds=60,inner_steps=20,directions=200};\
                 privacy.mechanism=scalar;privacy.clip=1e307";
-    let (code, text, summary) = run(dir, "o", sets, &["--ledger", "l", "--new-ledger"]);
+    let (code, text, summary) =
+        run(dir, "o", sets, &["--ledger", "l", "--new-ledger", "--budget", "8"]);
     assert_eq!((code, &summary["status"]), (1, &"non-finite".into()));
     assert_eq!(summary["rounds_done"], 0);
     assert!(filter(dir, "l", 1) > 0.1, "the release that failed was charged");
@@ -217,7 +218,7 @@ fn earlier_runs_on_the_same_ledger_are_said_also_an_unprotected_one() {
     let dir = dir.path();
     std::fs::write(dir.join("smooth.toml"), SMOOTH).unwrap();
     let open = "algorithm.name=admm;privacy={mechanism=\"none\"}";
-    run(dir, "open", open, &["--ledger", "l", "--new-ledger"]);
+    run(dir, "open", open, &["--ledger", "l", "--new-ledger", "--budget", "8"]);
     let (_, text, summary) = run(dir, "o", &sets("admm"), &["--ledger", "l"]);
     assert!(summary["privacy"][0]["epsilon_lifetime"].is_null());
     assert!(text.contains("releases of this run together are (3.000, 1e-5)"), "{text}");
@@ -291,7 +292,11 @@ fn an_agent_that_loses_its_neighbour_states_the_plan() {
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     let mut started = NAMES.map(|name| {
         let (data, ledger) = (format!("study/{name}.csv"), format!("{name}.ledger"));
-        agents::start(dir, name, &["--data", &data, "--ledger", &ledger, "--new-ledger"])
+        agents::start(
+            dir,
+            name,
+            &["--data", &data, "--ledger", &ledger, "--new-ledger", "--budget", "8"],
+        )
     });
     let charged = || std::fs::read_to_string(dir.join("north.ledger")).map(|t| t.lines().count());
     let begun = Instant::now();

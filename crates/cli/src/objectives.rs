@@ -36,7 +36,7 @@ impl<'a> Objectives<'a> {
             DataSpec::Programs(spec) => {
                 let names = spec.programs.iter().map(|program| program.name.clone()).collect();
                 let graph = config.network.shape.graph(names, streams)?;
-                let boxes = external::boxes(spec, &config.root);
+                let boxes = external::boxes(spec, config)?;
                 Ok(Self::Programs { boxes, graph, columns: &spec.columns })
             }
         }

@@ -166,7 +166,6 @@ impl Trial {
         if let Some(failure) = failure {
             return Err(failure);
         }
-
         ended.fetch_add(usize::from(!interrupted), Ordering::Relaxed);
         let estimates: Vec<Vec<f64>> =
             (0..simulation.len()).map(|k| simulation.estimate(k)).collect();

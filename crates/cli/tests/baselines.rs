@@ -71,8 +71,10 @@ fn a_ledger_is_kept_for_every_algorithm() {
         let set = format!("algorithm.name={name}");
         let ledger = format!("{name}-ledger");
         let args = ["run", "unseeded.toml", "--json", "--set", &set, "--out", name];
-        let summary =
-            json(dir.path(), &[&args[..], &["--ledger", &ledger, "--new-ledger"]].concat());
+        let summary = json(
+            dir.path(),
+            &[&args[..], &["--ledger", &ledger, "--new-ledger", "--budget", "3"]].concat(),
+        );
         assert_eq!(summary["privacy"][0]["claim"], "exact", "{name}");
         let file = format!("{ledger}/1.ledger");
         let shown = dzoa(dir.path(), &["ledger", "verify", &file]);

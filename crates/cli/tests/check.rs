@@ -67,7 +67,19 @@ fn a_plan_that_cannot_be_and_a_ledger_that_does_not_last_are_found() {
     let (status, text, _) = checked(dir.path(), &hinge);
     assert_eq!(status, Some(2), "{text}");
     // The first run takes the whole budget.
-    let run = ["run", "run.toml", "--set", PRIVATE, "--ledger", "l", "--new-ledger", "--out", "a"];
+    let run = [
+        "run",
+        "run.toml",
+        "--set",
+        PRIVATE,
+        "--ledger",
+        "l",
+        "--new-ledger",
+        "--budget",
+        "4",
+        "--out",
+        "a",
+    ];
     assert!(dzoa(dir.path(), &run).status.success());
     let ledger = std::fs::read(dir.path().join("l/north.ledger")).unwrap();
     let (status, text, _) = checked(dir.path(), &["run.toml", "--set", PRIVATE, "--ledger", "l"]);

@@ -121,7 +121,8 @@ fn a_run_that_cannot_be_kept_does_not_begin() {
     let dir = tempdir().unwrap();
     std::fs::write(dir.path().join("file"), "").unwrap();
     let black_box = root().join("examples/black-box/run.toml");
-    let ledger = ["run", "--out", "file/here", "--ledger", "ledgers", "--new-ledger"];
+    let ledger =
+        ["run", "--out", "file/here", "--ledger", "ledgers", "--new-ledger", "--budget", "9"];
     for args in [&ledger[..], &["run", black_box.to_str().unwrap(), "--out", "file/here"]] {
         let output = dzoa(dir.path(), args);
         let stderr = String::from_utf8(output.stderr).unwrap();

@@ -320,7 +320,7 @@ impl Frame<Received> {
         Ok(head.map(|body| match body {
             Head::Note => Received::Note,
             Head::Vector { round, .. } => Received::Vector { round, values },
-            Head::Bye { reason } => Received::Bye { reason },
+            Head::Bye { reason } => Received::Bye { reason: plain(&reason) },
             Head::Left { round } => Received::Left { round },
             Head::Held { held } => Received::Held { held },
             Head::Letters { held, letters } => Received::Letters { held, letters },
@@ -347,6 +347,12 @@ impl<B> Frame<B> {
             body: change(self.body),
         }
     }
+}
+
+/// What another agent says, on one line and without what moves a terminal's cursor.
+pub(crate) fn plain(text: &str) -> String {
+    let seen = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
+    short(text).chars().map(seen).collect()
 }
 
 /// A reason short enough to be sent.

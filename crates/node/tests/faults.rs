@@ -2,10 +2,12 @@
 
 mod common;
 
-use common::{K, ROUNDS, World, expected};
+use common::{K, ROUNDS, World, all_agents, event, expected};
 use dzoa::Status;
-use dzoa_node::node::End;
+use dzoa::agent::Average;
+use dzoa_node::node::{End, Node};
 use dzoa_node::transport::{Faults, Outage, Transport};
+use dzoa_node::wire::{Frame, Received};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use std::time::Duration;
@@ -51,6 +53,7 @@ fn a_thousand_schedules_with_loss_duplication_reordering_and_outages_end_with_th
 
 #[test]
 fn a_partition_that_never_heals_ends_with_a_status() {
+    let mut stopped = 0;
     for seed in 0..50 {
         let mut rng = StdRng::seed_from_u64(seed);
         let mut faults = storm(&mut rng);
@@ -59,12 +62,85 @@ fn a_partition_that_never_heals_ends_with_a_status() {
         faults.outages.push(Outage { from, until: None, side: side.clone() });
         let mut world = World::new(faults, seed);
         world.start_all();
-        world.run(LIMIT);
-        let lost = world.ends.iter().flatten().filter(|(end, _)| {
-            matches!(end, End::NeighbourLost { .. } | End::NeighbourLeft { .. })
-        });
-        assert_eq!(lost.count(), K, "schedule {seed}: everybody says why it stopped");
+        (0..K).for_each(|k| world.step(k));
+        while world.ends.iter().any(Option::is_none) && world.network.now() < seconds(300.0) {
+            let k = world.event().unwrap();
+            world.step(k);
+        }
+        let waits = |node: &Node| node.peers().iter().any(|peer| !peer.met);
+        let waiting = world.nodes.iter().flatten().any(waits);
+        for k in 0..K {
+            match &world.ends[k] {
+                Some((End::NeighbourLost { .. } | End::NeighbourLeft { .. }, _)) => {}
+                // Who was never there is waited for, however long that takes.
+                None if waiting => {}
+                end => panic!("schedule {seed}, agent {k}: {end:?}"),
+            }
+        }
+        let lost = world.ends.iter().flatten().count();
+        stopped += lost;
     }
+    assert!(stopped > 100, "{stopped} agents lost somebody that they had met");
+}
+
+/// Agents are started in any order, and hours apart; and after a loss they are started again.
+#[test]
+fn who_was_never_there_is_waited_for_and_who_was_lost_is_met_again() {
+    let mut world = World::new(Faults { delay: seconds(0.1), ..Faults::default() }, 1);
+    (0..K - 1).for_each(|k| world.start(k).unwrap());
+    (0..K - 1).for_each(|k| world.step(k));
+    let until = |world: &mut World, end: f64| {
+        while world.network.now() < seconds(end)
+            && let Some(k) = world.event()
+        {
+            world.step(k);
+        }
+    };
+    until(&mut world, 7200.0);
+    assert!(world.ends.iter().all(Option::is_none), "two hours, where a minute is the patience");
+    world.start(K - 1).unwrap();
+    world.step(K - 1);
+    while world.charges(0).len() < 2 {
+        let k = world.event().unwrap();
+        world.step(k);
+    }
+    world.nodes[2] = None;
+    until(&mut world, 14_400.0);
+    for k in (0..K).filter(|k| *k != 2) {
+        let (end, _) = world.ends[k].take().unwrap();
+        assert!(matches!(end, End::NeighbourLost { .. } | End::NeighbourLeft { .. }), "{end}");
+    }
+    world.start_all();
+    world.run(seconds(20_000.0));
+    for (k, end) in world.ends.iter().enumerate() {
+        let (end, bits) = end.as_ref().unwrap();
+        assert_eq!((end, bits), (&End::Agent(Status::Finished), &expected()[k]));
+        assert_eq!(world.charges(k).len() as u64, ROUNDS);
+    }
+    // Once more, when all others are gone: it has nothing to wait for.
+    world.ends[0] = None;
+    let begun = world.network.now();
+    world.start(0).unwrap();
+    world.step(0);
+    until(&mut world, 30_000.0);
+    let stayed = world.network.now() - begun;
+    assert!(world.ends[0].is_some() && stayed < world.settings.linger / 5, "{stayed:?}");
+}
+
+/// 0.2 s one way on average: what was just sent is on its way, and not lost.
+#[test]
+fn on_a_slow_line_next_to_nothing_is_said_twice() {
+    let mut world = World::new(Faults { delay: seconds(0.4), ..Faults::default() }, 1);
+    world.make = Box::new(|k| all_agents(60, Average::None, event()).swap_remove(k));
+    world.start_all();
+    world.run(LIMIT);
+    let vectors = world.network.record().into_iter().filter(|(_, _, frame)| {
+        let frame = Frame::decode(frame, usize::MAX).unwrap();
+        matches!(frame.body, Received::Vector { .. })
+    });
+    // Sixty rounds over six edges, in both directions.
+    let (sent, needed) = (vectors.count(), 60 * 12);
+    assert!(sent < needed * 3 / 2, "{sent} vectors where {needed} are needed");
 }
 
 #[test]

@@ -248,3 +248,36 @@ fn a_neighbour_that_sends_without_end_fills_no_memory() {
     assert!(frames > 100 && frames < 1000 && longest == 4097, "{frames} of {longest} bytes");
     assert!(arrives(&mut a, 1, &mut b, PATIENCE).is_some(), "an honest frame is heard again");
 }
+
+/// Whether this machine has IPv6 on loopback.
+fn has_ipv6() -> bool {
+    UdpSocket::bind("[::1]:0").is_ok()
+}
+
+/// Two agents of which b listens at one address and is dialled at another.
+fn meet(listens: &str, dialled: &str, certified: &str) -> bool {
+    let dir = tempfile::tempdir().unwrap();
+    let mut places = places(&["a", "b"]);
+    let authority = Authority::new("test").unwrap();
+    issue(&authority, dir.path(), "a", Span::days(1));
+    authority.issue("b", certified, Span::days(1)).unwrap().write(dir.path()).unwrap();
+    let port = places[1].address.rsplit_once(':').unwrap().1.to_string();
+    places[1].address = format!("{listens}:{port}");
+    let certs = |name| CertFiles::of(dir.path(), name);
+    // b cannot dial a: nobody is there.
+    let nowhere = Place { address: "127.0.0.1:9".into(), ..places[0].clone() };
+    let mut b = ZenohLink::open(&settings(&places[1], &[&nowhere], certs("b"))).unwrap();
+    let there = Place { address: format!("{dialled}:{port}"), ..places[1].clone() };
+    let mut a = ZenohLink::open(&settings(&places[0], &[&there], certs("a"))).unwrap();
+    arrives(&mut a, 1, &mut b, PATIENCE / 3).is_some()
+}
+
+#[test]
+fn numbers_of_ipv6_are_dialled_and_names_listen_on_both_kinds() {
+    if !has_ipv6() {
+        return println!("skipped: this machine has no IPv6");
+    }
+    assert!(meet("[::1]", "[::1]", "::1"), "a number of IPv6");
+    assert!(meet("b.example", "[::1]", "::1"), "a name, dialled over IPv6");
+    assert!(meet("b.example", "127.0.0.1", "127.0.0.1"), "a name, dialled over IPv4");
+}

@@ -40,6 +40,20 @@ pub fn affordable<'a>(ledger: &Ledger, charges: impl IntoIterator<Item = &'a Eve
     })
 }
 
+/// The lifetime budget of a new ledger. Nobody but the owner of the rows can say it: that of the
+/// first run leaves nothing for a second one.
+pub fn lifetime(planned: Option<Budget>, given: Option<f64>) -> Result<Option<Budget>> {
+    let Some(planned) = planned else { return Ok(None) };
+    let epsilon = given.ok_or_else(|| {
+        Error::input("--budget is missing: a new ledger holds what may ever be spent on its rows")
+            .hint(format!(
+                "this run costs {}, and --budget {0} leaves nothing for another one",
+                planned.epsilon
+            ))
+    })?;
+    Ok(Some(Budget { epsilon, ..planned }))
+}
+
 /// What a ledger has spent, if these charges would still be in its budget. Nothing is locked or
 /// written.
 pub fn standing<'a>(path: &Path, charges: impl IntoIterator<Item = &'a Event>) -> Result<String> {

@@ -4,6 +4,7 @@
 
 mod results;
 pub mod state;
+mod troubles;
 mod watch;
 
 use crate::network_file::NetworkFile;
@@ -51,6 +52,12 @@ pub fn agent(args: &AgentArgs) -> Result<()> {
         return terminal::print_plan(&config.name, &plan.outline(), false);
     }
 
+    if let (false, Some(words)) = (args.allow_unprotected, network.unprotected()) {
+        return Err(Error::input(words).hint(
+            "give privacy.mechanism = \"joint\" or \"output\" a budget; or, where the owner of the \
+             rows permits it, --allow-unprotected",
+        ));
+    }
     if args.group_readable {
         let_group_read();
     }

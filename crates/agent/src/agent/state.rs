@@ -2,14 +2,14 @@
 
 use dzoa::plan::{JointSeat, Plan};
 use dzoa::prelude::*;
-use dzoa::privacy::{Budget, RunId};
+use dzoa::privacy::RunId;
 use dzoa_cli::args::AgentArgs;
 use dzoa_cli::config::Config;
 use dzoa_node::journal::{
     self, Journal, JournalError, JournalFile, Opened, RootFile, RootPlace, Start,
 };
 use dzoa_node::node::OnLoss;
-use dzoa_report::ledger_file::{self, LedgerFile, affordable, ledger_name};
+use dzoa_report::ledger_file::{self, LedgerFile, affordable, ledger_name, lifetime};
 use dzoa_table::{Error, Result, shown};
 use std::path::{Path, PathBuf};
 
@@ -171,8 +171,10 @@ fn open_ledger(
             None => Ok((LedgerFile::open(&path, dataset)?, false)),
         };
     }
-    let budget = planned
-        .map(|planned| Budget { epsilon: args.budget.unwrap_or(planned.epsilon), ..planned });
+    let budget = match named {
+        true => lifetime(planned, args.budget)?,
+        false => planned,
+    };
     let dataset = args.dataset.as_deref().unwrap_or(&args.name);
     Ok((LedgerFile::create(&path, dataset, budget)?, false))
 }

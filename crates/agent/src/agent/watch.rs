@@ -1,5 +1,6 @@
 //! What an agent shows while it runs: progress, refusals, metrics.
 
+use super::troubles::{LinkTroubles, NOBODY, Trouble};
 use dzoa::plan::{Claimed, Plan};
 use dzoa_cli::args::{AgentArgs, LogFormat};
 use dzoa_cli::config::Config;
@@ -8,12 +9,14 @@ use dzoa_cli::terminal::{Voice, voice};
 use dzoa_node::node::{Refusal, Running};
 use dzoa_table::{Error, Result, shown};
 use metrics::{counter, gauge};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fs::OpenOptions;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::time::Duration;
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer};
 
 /// What is logged unless RUST_LOG says otherwise.
 const LOGGED: &str = "off,dzoa=info,dzoa_node=info";
@@ -51,6 +54,12 @@ pub struct Watch {
     known: HashSet<(String, String)>,
     /// What is needed to say what was spent.
     claimed: Claimed,
+    /// Why links do not come about.
+    troubles: LinkTroubles,
+    /// The agents' names, by address.
+    addresses: BTreeMap<String, String>,
+    /// Why the link to an agent did not come about when it was last tried.
+    unmet: BTreeMap<String, &'static str>,
 }
 
 impl Watch {
@@ -69,16 +78,17 @@ impl Watch {
                 .hint("for example RUST_LOG=warn, or RUST_LOG=info,dzoa_node=debug")
         })?;
         let plain = std::env::var_os("NO_COLOR").is_some_and(|asked| !asked.is_empty());
-        let logs = tracing_subscriber::fmt()
+        let lines = tracing_subscriber::fmt::layer()
             .with_writer(std::io::stderr)
-            .with_ansi(std::io::stderr().is_terminal() && !plain)
-            .with_env_filter(filter);
-        // A second subscriber cannot be set; the first one then stays.
-        let _ = if json {
-            logs.json().try_init()
-        } else {
-            logs.compact().with_target(false).try_init()
+            .with_ansi(std::io::stderr().is_terminal() && !plain);
+        let lines = match json {
+            true => lines.json().with_filter(filter).boxed(),
+            false => lines.compact().with_target(false).with_filter(filter).boxed(),
         };
+        let troubles = LinkTroubles::default();
+        let heard = troubles.clone().with_filter(LinkTroubles::targets());
+        // A second subscriber cannot be set; the first one then stays.
+        let _ = tracing_subscriber::registry().with(lines).with(heard).try_init();
         if let Some(address) = args.metrics {
             metrics_exporter_prometheus::PrometheusBuilder::new()
                 .with_http_listener(address)
@@ -104,6 +114,12 @@ impl Watch {
             written: 0,
             known: HashSet::new(),
             // Whoever knows the seed can subtract the noise: nothing is claimed then.
+            troubles,
+            addresses: {
+                let listed = config.network.agents.iter().chain(&config.network.routers);
+                listed.map(|place| (place.address.clone(), place.name.clone())).collect()
+            },
+            unmet: BTreeMap::new(),
             claimed: match plan.claimed() {
                 Claimed::Exact { .. } if seeded => Claimed::Nothing,
                 claimed => claimed,
@@ -137,6 +153,9 @@ impl Watch {
         for refusal in node.take_refusals() {
             self.refused(&refusal);
         }
+        for trouble in self.troubles.take() {
+            self.failed(&trouble);
+        }
         for (name, round) in node.left() {
             if self.left.insert(name.into()) {
                 self.warn(&format!("goes on without {name} from round {round}"));
@@ -160,8 +179,12 @@ impl Watch {
         let pace = now.saturating_sub(then).as_secs_f64() * 1e3 / moved.max(1) as f64;
         self.last = (now, done);
         let missing = node.missing();
-        let strangers: Vec<&str> =
-            node.peers().iter().filter(|peer| !peer.met).map(|peer| peer.name.as_str()).collect();
+        let named = |name: &str| match self.unmet.get(name) {
+            Some(reason) => format!("{name} ({reason})"),
+            None => name.to_string(),
+        };
+        let strangers: Vec<String> =
+            node.peers().iter().filter(|peer| !peer.met).map(|peer| named(&peer.name)).collect();
         let spent = self.spent(node, done);
         self.measure(node, done, spent.as_ref().map(|(epsilon, _)| *epsilon));
         let staying: Vec<String> = (node.staying_for().into_iter())
@@ -202,6 +225,25 @@ impl Watch {
             };
             self.tell(line, done, now);
         }
+    }
+
+    /// Says why a link did not come about: once for each reason, and nothing where nobody answers
+    /// yet.
+    fn failed(&mut self, Trouble { dialled, reason }: &Trouble) {
+        let dialled = dialled.as_ref().map(|address| (self.addresses.get(address), address));
+        let name = match dialled {
+            Some((Some(name), _)) => name.clone(),
+            Some((None, address)) => address.clone(),
+            None => "somebody who dialled".into(),
+        };
+        counter!("dzoa_link_failures_total", "neighbour" => name.clone(), "reason" => *reason)
+            .increment(1);
+        let first = self.known.len() < MOST_EVIDENCE
+            && self.known.insert((name.clone(), (*reason).to_string()));
+        if first && *reason != NOBODY {
+            self.warn(&format!("no link to {name}: {reason}"));
+        }
+        self.unmet.insert(name, reason);
     }
 
     /// Says which roster there is, once all have met.

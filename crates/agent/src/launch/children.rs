@@ -45,11 +45,11 @@ impl Children {
             command.arg("--certs").arg(out.join("certs"));
             command.args(["--log-format", "json", "--stop-with-stdin"]);
             // A trial: its ledgers end with it.
-            if network.config.spec.mechanism.claimed().budget().is_some()
-                && network.config.run.seed.is_none()
-            {
+            let planned = network.config.spec.mechanism.claimed().budget();
+            if let (Some(planned), None) = (planned, network.config.run.seed) {
                 let ledger = state(out, &place.name).join(ledger_name(false));
                 command.arg("--ledger").arg(ledger).arg("--new-ledger");
+                command.arg("--budget").arg(planned.epsilon.to_string());
             }
             if let Some(file) = files.get(&place.name) {
                 command.arg("--data").arg(file);

@@ -241,12 +241,16 @@ pub struct RunArgs {
     /// Start new ledgers: only for rows about which nothing was ever released
     #[arg(long, requires = "ledger")]
     pub new_ledger: bool,
-    /// The lifetime budget of new ledgers, at the run's delta [default: the run's total epsilon]
+    /// The lifetime budget of new ledgers, at the run's delta: what may ever be spent on the rows
     #[arg(long, value_name = "EPSILON", value_parser = positive, requires = "new_ledger")]
     pub budget: Option<f64>,
     /// Begin although the budget does not last for all rounds, and stop where it ends
     #[arg(long, requires = "ledger")]
     pub spend_what_is_left: bool,
+    /// Keep every value of programs in DIR, and go on from those that are there: a run that was
+    /// killed asks no point twice (the same as run.journal)
+    #[arg(long, value_name = "DIR")]
+    pub resume: Option<PathBuf>,
     /// Print the plan (every chosen number, noise, charges, messages) and do nothing
     #[arg(long)]
     pub dry_run: bool,
@@ -360,12 +364,16 @@ pub struct AgentArgs {
     /// Begin a new ledger: only for rows about which nothing was ever released
     #[arg(long)]
     pub new_ledger: bool,
-    /// The lifetime budget of a new ledger, at the run's delta [default: the run's total epsilon]
+    /// The lifetime budget of a new ledger, at the run's delta: what may ever be spent on the rows
     #[arg(long, value_name = "EPSILON", value_parser = positive, requires = "new_ledger")]
     pub budget: Option<f64>,
     /// Begin although the budget does not last for all rounds, and stop where it ends
     #[arg(long)]
     pub spend_what_is_left: bool,
+    /// Release from these rows without a guarantee (mechanisms `none` and `intrinsic`) to other
+    /// machines
+    #[arg(long)]
+    pub allow_unprotected: bool,
     /// Let the group read what this agent writes; without it only its owner can
     #[arg(long)]
     pub group_readable: bool,

@@ -14,8 +14,8 @@ use crate::terminal::{self, Voice};
 use crate::trial::{Books, Stage, Trial};
 use dzoa::plan::{Charges, Data, Forecast};
 use dzoa::prelude::*;
-use dzoa::privacy::{Budget, EarlierRuns, Ledger};
-use dzoa_report::ledger_file::{self, LedgerFile, affordable};
+use dzoa::privacy::{EarlierRuns, Ledger};
+use dzoa_report::ledger_file::{self, LedgerFile, affordable, lifetime};
 use dzoa_report::{describe, describe_plan};
 use dzoa_table::{Error, Result, shown};
 use rayon::prelude::*;
@@ -91,6 +91,16 @@ pub fn run(args: &RunArgs) -> Result<()> {
     outcome(&trials, config.run.trials, &out)
 }
 
+/// What a journal holds is protected by nothing.
+fn check_journal(config: &Config) -> Result<()> {
+    if config.spec.mechanism.claimed().budget().is_some() {
+        let mechanism = config.spec.mechanism.name();
+        let problem = format!("a journal holds values that mechanism `{mechanism}` protects");
+        return Err(Error::input(problem).hint("run without a journal, or without a mechanism"));
+    }
+    Ok(())
+}
+
 /// The config, with its mechanism or without.
 fn as_private_as_asked(args: &RunArgs) -> Result<(Config, DataSpec)> {
     let mut sets = args.common.sets.clone();
@@ -98,6 +108,20 @@ fn as_private_as_asked(args: &RunArgs) -> Result<(Config, DataSpec)> {
         sets.push("privacy={ mechanism = \"none\" }".into());
     }
     let (mut config, data) = Config::load(args.common.config.as_deref(), &sets)?;
+    if let Some(directory) = &args.resume {
+        if !matches!(data, DataSpec::Programs(_)) {
+            return Err(Error::input("--resume keeps the values of programs, and there are none")
+                .hint("loss = \"external\" has programs: docs/black-box.md"));
+        }
+        config.run.journal = Some(std::path::absolute(directory).unwrap_or(directory.clone()));
+    }
+    if config.run.journal.is_some() {
+        check_journal(&config)?;
+    }
+    if args.dry_run {
+        // Nothing is asked, and nothing written.
+        config.run.journal = None;
+    }
     if args.not_private {
         config.name += "-not-private";
     }
@@ -143,8 +167,10 @@ fn open_ledgers(
         .hint("set run.trials = 1"));
     }
     let planned = forecast.claimed().budget();
-    let budget = planned
-        .map(|planned| Budget { epsilon: args.budget.unwrap_or(planned.epsilon), ..planned });
+    let budget = match args.new_ledger {
+        true => lifetime(planned, args.budget)?,
+        false => None,
+    };
     let names = forecast.graph().names();
     if let Some(name) =
         names.iter().find(|name| name.contains(['/', '\\']) || name.starts_with('.'))

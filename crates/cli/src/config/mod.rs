@@ -14,6 +14,7 @@ pub use network::{Listed, NAMES_FILES, NetworkSection, names_files};
 pub use privacy::Privacy;
 pub use rows::RowsSpec;
 
+use crate::external::journal;
 use dzoa::plan::{DataKind, PerAgent, RunSpec, Suited};
 use dzoa::problem::loss::Loss;
 use dzoa::reference::ReferenceWish;
@@ -138,7 +139,11 @@ impl Config {
 
     /// The root of the run's randomness: its seed, or the operating system's entropy.
     pub fn streams(&self) -> Result<Streams> {
-        match self.run.seed {
+        let seed = match &self.run.journal {
+            Some(directory) => Some(journal::seed(&self.root.join(directory), self.run.seed)?),
+            None => self.run.seed,
+        };
+        match seed {
             Some(seed) => Ok(Streams::from_seed(seed)),
             None => Streams::from_os().map_err(|error| {
                 Error::run(format!("the operating system has no entropy: {error}"))
@@ -167,6 +172,17 @@ impl Config {
             .map_err(|error| Error::run(format!("cannot start threads: {error}")))
     }
 }
+/// `run.journal`, for programs.
+fn journal_of(section: &Section<'_>, kind: DataKind) -> Result<Option<PathBuf>> {
+    let path: Option<String> = section.optional("journal")?;
+    match path {
+        Some(_) if kind == DataKind::Rows => Err(section
+            .error("journal", "has no effect without loss \"external\"")
+            .hint("a journal keeps the values of programs")),
+        path => Ok(path.map(PathBuf::from)),
+    }
+}
+
 /// The config as it was given, and what its paths are relative to.
 fn given(path: Option<&Path>, sets: &[String]) -> Result<(TomlNode, PathBuf)> {
     let (text, shown, base) = match path {
@@ -232,6 +248,8 @@ pub struct RunSettings {
     pub threads: usize,
     /// Record every n-th round; 0 chooses.
     pub record_every: u64,
+    /// `run.journal`: where every value of programs is kept.
+    pub journal: Option<PathBuf>,
     /// Stop when no release moves by more than this; 0 never does.
     pub stop_tolerance: f64,
     /// Whether the centralised optimum is computed beside it.
@@ -245,6 +263,7 @@ impl RunSettings {
             seed: section.optional("seed")?,
             threads: section.or("threads", 0)?,
             record_every: section.or("record_every", 0)?,
+            journal: journal_of(section, kind)?,
             stop_tolerance: section.non_negative("stop_tolerance")?.unwrap_or(0.0),
             reference: reference_wish(section)?,
         };

@@ -67,9 +67,11 @@ pub const NAMES_FILES: &str = "it names the certificate, key and files";
 
 /// What is wrong with a name of an agent or router, if anything.
 pub fn names_files(name: &str) -> std::result::Result<(), &'static str> {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    if name.is_empty() || name.len() > 64 || name.starts_with('.') || !name.chars().all(plain) {
-        return Err("must be 1 to 64 letters, digits, `-`, `_` and `.`, and not begin with `.`");
+    // No dots: links also trust the public web's authorities, and these give nobody a certificate
+    // for a name without one.
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+    if name.is_empty() || name.len() > 64 || !name.chars().all(plain) {
+        return Err("must be 1 to 64 letters, digits, `-` and `_`");
     }
     if name.eq_ignore_ascii_case("ca") {
         return Err("cannot be `ca`, which is the authority's");

@@ -73,7 +73,7 @@ impl Boxes {
 
     /// Whether the penalty has kinks.
     pub(super) fn has_kinks(&self) -> bool {
-        self.regularizer.separable().is_none_or(|(l1, _)| l1 > 0.0)
+        !self.regularizer.is_smooth()
     }
 
     /// Values that every box may still give.

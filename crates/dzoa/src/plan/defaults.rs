@@ -72,7 +72,7 @@ impl Mechanism {
     /// The name of the algorithm that suits it and the data, where nobody named one.
     ///
     /// Joint sums wherever they are protected or nothing is: few of them where the loss is smooth,
-    /// gradients where it is not, values where there is nothing else: models of a box, where nothing
+    /// gradients where it is not, values where there is nothing else. Models of a box where nothing
     /// has to be protected.
     pub fn algorithm_for(&self, data: Suited<'_>) -> &'static str {
         let smooth = data.loss.is_some_and(|loss| loss.smoothness().is_some());

@@ -6,6 +6,7 @@ use crate::joint::{
     Certainty, Charged, Contribution, Contributor, NoRound, PastPart, Session, Step, SumPart, Told,
 };
 use crate::network::Graph;
+use crate::problem::Failure;
 use crate::status::Status;
 use dzoa_privacy::{Digest, Ledger, Receipt, RunId};
 use rayon::prelude::*;
@@ -76,6 +77,21 @@ impl JointSimulation {
     /// How sure the estimate is, where the sums told it.
     pub fn certainty(&self) -> Option<Certainty> {
         self.session.certainty()
+    }
+
+    /// How a run ended that asks no more: a search may have had too few values.
+    fn ended(&self) -> Status {
+        let (round, Some(agent)) = (self.session.done(), self.contributors.first()) else {
+            return Status::Finished;
+        };
+        match self.certainty() {
+            Some(Certainty { found: false, asked: [asked, budget], .. }) if asked >= budget => {
+                let failure = Failure::OutOfEvaluations { budget, asked };
+                let agent = agent.name().to_string();
+                Status::ObjectiveFailed { agent, round, step: 0, failure }
+            }
+            _ => Status::Finished,
+        }
     }
 
     /// One round; `false` once all are done.
@@ -193,7 +209,7 @@ impl Simulation for JointSimulation {
         loop {
             match self.round(observer) {
                 Err(status) => return status,
-                Ok(false) => return Status::Finished,
+                Ok(false) => return self.ended(),
                 Ok(true) => {}
             }
             let round = self.session.done();

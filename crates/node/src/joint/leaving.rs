@@ -149,12 +149,15 @@ impl JointNode {
     }
 
     /// Whom a neighbour has heard, and whom it takes for gone. It is there itself.
-    pub(super) fn hear_of(&mut self, position: usize, held: Heard) {
+    pub(super) fn hear_of(&mut self, position: usize, held: Heard, now: Duration) {
         if self.circle.peers[position].round == self.agent.turn() {
             self.losses.told[position].clone_from(&held.gone);
         }
         self.losses.byes[position] = false;
         self.held[position] = held;
+        if self.missed(position).is_empty() {
+            self.circle.peers[position].answered(now);
+        }
     }
 
     /// Takes stock of who is gone, and gives the open sum up where that is to be done.

@@ -302,7 +302,7 @@ impl JointNode {
                 self.complete_since = Some(now);
             }
             let all = self.complete_since.is_some_and(|complete| now >= complete + FAREWELL);
-            if all || now >= since + self.circle.settings.linger {
+            if all || self.circle.has_stayed(since, now) {
                 self.tell_all(&self.note());
                 self.end = Some(End::Agent(Status::Finished));
                 return Ok(());
@@ -318,7 +318,8 @@ impl JointNode {
             return self.look_for_losses(now);
         }
         let patience = self.circle.settings.patience;
-        let silent = |peer: &&Peer| now.saturating_sub(peer.heard) > patience;
+        // Who was never here is waited for.
+        let silent = |peer: &&Peer| peer.has_met() && now.saturating_sub(peer.heard) > patience;
         if let (None, Some(peer)) = (self.over_since, self.circle.peers.iter().find(silent)) {
             let (name, silent) = (peer.name.clone(), now.saturating_sub(peer.heard));
             self.stop(End::NeighbourLost { name, silent, round: self.round() });

@@ -42,9 +42,9 @@ impl JointNode {
         let peer = &mut self.circle.peers[position];
         (peer.met, peer.round) = (true, frame.round);
         match frame.body {
-            Received::Held { held } => self.hear_of(position, held),
+            Received::Held { held } => self.hear_of(position, held, now),
             Received::Letters { held, letters } => {
-                self.hear_of(position, held);
+                self.hear_of(position, held, now);
                 let accepted: Vec<_> =
                     letters.into_iter().map(|letter| self.accept(position, letter, now)).collect();
                 if let Some(what) = accepted.into_iter().find_map(Result::err) {

@@ -3,9 +3,12 @@
 
 use super::background::Background;
 use super::{NodeError, NodeSettings, Peer, PersistEntry, Refusal, Stats};
-use crate::wire::{Body, Frame, Received};
+use crate::wire::{Body, Frame, Received, plain};
 use dzoa::privacy::{Entry, Ledger, LedgerRecord, RunId, Seen};
 use std::time::Duration;
+
+/// The part of its time that an agent which is over stays where nobody comes.
+const UNMET: u32 = 10;
 
 /// The neighbours of one agent.
 pub(crate) struct Circle {
@@ -129,13 +132,14 @@ impl Circle {
             ));
         }
         if frame.program != *program {
-            return Some(format!("it runs version {}, we {program}", frame.program));
+            return Some(format!("it runs version {}, we {program}", plain(&frame.program)));
         }
         let ours = &self.name;
         if frame.from != name || frame.to != *ours || !names.contains(&frame.from) {
             return Some(format!(
                 "it came over the link from {name} to {ours}, but says from {} to {}",
-                frame.from, frame.to
+                plain(&frame.from),
+                plain(&frame.to)
             ));
         }
         None
@@ -173,6 +177,16 @@ impl Circle {
         self.stats.sent.0 += 1;
         self.stats.sent.1 += bytes.len() as u64;
         self.outgoing.push((peer.index, bytes));
+    }
+
+    /// Whether an agent that is over since then has stayed long enough for neighbours that do not
+    /// say they have everything. Where none of them came since this process began, they have left.
+    pub(crate) fn has_stayed(&self, since: Duration, now: Duration) -> bool {
+        let linger = match self.peers.iter().any(|peer| peer.met) {
+            true => self.settings.linger,
+            false => self.settings.linger / UNMET,
+        };
+        now >= since + linger
     }
 
     /// How far the neighbours' ledgers were seen, where the journal does not say so yet.

@@ -64,8 +64,11 @@ impl Circle {
         let peer = &mut self.peers[position];
         let before = std::mem::replace(&mut peer.session, frame.session);
         let news = before != frame.session && (fresh || !peer.greeted);
+        if before != frame.session {
+            peer.begun_anew();
+        }
         // Also whoever is refused is answered: only so does it learn what is remembered of it.
-        if news || (!fresh && peer.may_answer(now)) {
+        if news || (!fresh && peer.may_greet(now)) {
             peer.spoke(now);
             self.say(position, own.standing, own.note);
         }

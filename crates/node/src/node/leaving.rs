@@ -10,6 +10,7 @@ impl Node {
         let silent = |peer: &Peer| now.saturating_sub(peer.heard);
         let missing = |peer: &&Peer| {
             peer.left.is_none()
+                && peer.has_met()
                 && self.agent.needs(peer.index).is_some_and(|needs| needs <= self.agent.round())
                 && silent(peer) > self.circle.settings.patience
         };

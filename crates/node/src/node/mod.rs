@@ -209,7 +209,7 @@ impl Node {
                 self.complete_since = Some(now);
             }
             let all = self.complete_since.is_some_and(|complete| now >= complete + FAREWELL);
-            if all || now >= since + self.circle.settings.linger {
+            if all || self.circle.has_stayed(since, now) {
                 self.tell_all(&Body::note());
                 self.end = Some(End::Agent(Status::Finished));
                 return Ok(());

@@ -45,6 +45,10 @@ pub struct Peer {
     next_send: Duration,
     interval: Duration,
     spoken: Duration,
+    /// When something new went to it that it is not known to have.
+    asked: Option<Duration>,
+    /// How long it takes until it says that it has something.
+    trip: Duration,
 }
 
 impl Peer {
@@ -68,7 +72,37 @@ impl Peer {
             next_send: now,
             interval: FIRST_RESEND,
             spoken: now,
+            asked: None,
+            trip: Duration::ZERO,
         }
+    }
+
+    /// Whether it was heard in this run, by this process or an earlier one.
+    pub(crate) fn has_met(&self) -> bool {
+        self.met || self.has > 0
+    }
+
+    /// Something new went to it.
+    pub(crate) fn asked(&mut self, now: Duration) {
+        self.asked.get_or_insert(now);
+    }
+
+    /// It says that it has everything.
+    pub(crate) fn answered(&mut self, now: Duration) {
+        if let Some(asked) = self.asked.take() {
+            let trip = now.saturating_sub(asked).min(SLOWEST_RESEND);
+            self.trip = if self.trip.is_zero() { trip } else { (3 * self.trip + trip) / 4 };
+        }
+    }
+
+    /// Another process of it has begun: how long the last one took says nothing.
+    pub(crate) fn begun_anew(&mut self) {
+        (self.asked, self.trip) = (None, Duration::ZERO);
+    }
+
+    /// The time before the first repetition: what was sent before it may still be on its way.
+    fn first_resend(&self) -> Duration {
+        FIRST_RESEND.max(2 * self.trip).min(SLOWEST_RESEND)
     }
 
     /// How far its ledger was seen, where the journal does not say so yet.
@@ -85,7 +119,7 @@ impl Peer {
 
     /// Something new came from it, or something new went to it: patience starts again.
     pub(crate) fn progress(&mut self, now: Duration) {
-        self.interval = FIRST_RESEND;
+        self.interval = self.first_resend();
         self.next_send = now + self.interval;
     }
 
@@ -111,9 +145,14 @@ impl Peer {
         self.spoken = now;
     }
 
+    /// Whether it is greeted again.
+    pub(crate) fn may_greet(&self, now: Duration) -> bool {
+        now >= self.spoken + FIRST_RESEND
+    }
+
     /// Whether it is answered at once when it says that it misses something: not while what was
     /// just sent may still be on its way.
     pub(crate) fn may_answer(&self, now: Duration) -> bool {
-        now >= self.spoken + FIRST_RESEND
+        now >= self.spoken + self.first_resend()
     }
 }

@@ -13,6 +13,7 @@ impl Node {
             if let (None, Some(newest)) = (self.circle.peers[position].left, self.recent.back()) {
                 self.say(position, Body::vector(newest.clone()));
                 self.circle.peers[position].spoke(now);
+                self.circle.peers[position].asked(now);
                 self.circle.peers[position].progress(now);
             }
         }

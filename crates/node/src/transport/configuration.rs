@@ -51,12 +51,16 @@ fn listen_endpoint(settings: &LinkSettings) -> String {
     endpoint(settings.listen.as_ref().unwrap_or(&settings.own.address))
 }
 
-/// Where to listen: at the address itself, or, where that is a name, at its port on all interfaces.
+/// Where to listen: at the address itself, or, where that is a name, at its port on all interfaces,
+/// of both kinds where this machine has both.
 fn endpoint(address: &str) -> String {
     let is_number =
         host(address).parse::<std::net::IpAddr>().is_ok() || host(address) == "localhost";
     match address.rsplit_once(':') {
-        Some((_, port)) if !is_number => format!("quic/0.0.0.0:{port}"),
+        Some((_, port)) if !is_number => {
+            let both = std::net::UdpSocket::bind("[::]:0").is_ok();
+            format!("quic/{}:{port}", if both { "[::]" } else { "0.0.0.0" })
+        }
         _ => format!("quic/{address}"),
     }
 }
@@ -192,7 +196,14 @@ pub fn router_configuration(
 }
 
 fn endpoints(places: &[Place]) -> Vec<String> {
-    places.iter().map(|place| format!("quic/{}", place.address)).collect()
+    let port = |address: &str| address.rsplit_once(':').map_or("", |(_, port)| port).to_string();
+    // Zenoh takes what stands before the port for the name in the certificate: a number of IPv6
+    // stands there without its brackets.
+    let dialled = |Place { address, .. }: &Place| match host(address).parse() {
+        Ok(std::net::Ipv6Addr { .. }) => format!("quic/{}:{}", host(address), port(address)),
+        Err(_) => format!("quic/{address}"),
+    };
+    places.iter().map(dialled).collect()
 }
 
 /// Not faster: a link that is formed again within the second in which its certificate expires lives

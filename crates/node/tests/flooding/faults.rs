@@ -1,6 +1,6 @@
 //! Bad networks, crashes, and old states.
 
-use crate::world::{LIMIT, Protected, ROUNDS, World, names, paper, path, spec};
+use crate::world::{LIMIT, PATIENCE, Protected, ROUNDS, World, names, paper, path, spec};
 use dzoa_node::joint::JointNode;
 use dzoa_node::node::{End, NodeError, Running};
 use dzoa_node::transport::{Faults, Outage, Transport};
@@ -40,10 +40,8 @@ fn loss_duplication_reordering_and_outages_change_no_bit() {
 #[test]
 fn a_partition_that_never_heals_ends_with_a_sentence() {
     for seed in 0..10 {
-        let faults = Faults {
-            outages: vec![Outage { from: seconds(0.0), until: None, side: vec![seed % 5] }],
-            ..Faults::default()
-        };
+        let outages = vec![Outage { from: seconds(1.2), until: None, side: vec![seed % 5] }];
+        let faults = Faults { outages, delay: seconds(0.4), ..Faults::default() };
         let mut world = masked(faults, seed as u64);
         world.start_all();
         world.run();
@@ -51,8 +49,22 @@ fn a_partition_that_never_heals_ends_with_a_sentence() {
             matches!(end, End::NeighbourLost { .. } | End::NeighbourLeft { .. })
         });
         assert_eq!(lost.count(), 5, "everybody says why it stopped");
-        assert!((0..5).all(|k| world.charges(k).is_empty()), "nothing was charged");
     }
+}
+
+/// Agents are started in any order, and hours apart.
+#[test]
+fn who_was_never_there_is_waited_for_and_nothing_is_charged() {
+    let outages = vec![Outage { from: seconds(0.0), until: None, side: vec![2] }];
+    let mut world = masked(Faults { outages, ..Faults::default() }, 1);
+    world.start_all();
+    (0..5).for_each(|k| world.step(k));
+    while world.network.now() < 30 * PATIENCE {
+        let k = world.event().unwrap();
+        world.step(k);
+    }
+    assert!(world.ends.iter().all(Option::is_none), "{:?}", world.ends);
+    assert!((0..5).all(|k| world.charges(k).is_empty()), "nothing was charged");
 }
 
 /// Ends a process: sometimes after it computed and persisted, with or without having sent it.

@@ -229,6 +229,15 @@ fn a_letter_for_another_network_is_refused() {
     assert!(refused.len() == 1 && refused[0].contains("a signature that does not hold"));
 }
 
+/// A word that would begin a line of its own in a log, or move the cursor of a terminal.
+#[test]
+fn what_a_neighbour_says_stays_on_its_line() {
+    let mut alone = Alone::new();
+    alone.says(Body::bye("gone\n2026-11-18 WARN all rows were released\x1b[2J"));
+    let Some(End::NeighbourLeft { reason, .. }) = alone.end() else { panic!("{:?}", alone.end()) };
+    assert!(reason.starts_with("gone") && !reason.contains(char::is_control), "{reason:?}");
+}
+
 #[test]
 fn two_different_hellos_end_the_run_with_the_name_of_their_writer() {
     let mut alone = Alone::new();

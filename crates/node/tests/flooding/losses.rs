@@ -6,7 +6,7 @@ use crate::world::{LIMIT, PATIENCE, Protected, ROUNDS, World, complete, names, p
 use dzoa::Status;
 use dzoa::prelude::Graph;
 use dzoa::privacy::{Budget, Ledger};
-use dzoa_node::node::{End, OnLoss, Running};
+use dzoa_node::node::{End, OnLoss, Peer, Running};
 use dzoa_node::transport::Faults;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -22,10 +22,20 @@ fn world(graph: Graph, protected: Protected, faults: Faults, seed: u64) -> World
     world
 }
 
+/// Whether an agent waits for a neighbour that it has never met, and that is gone; and others for
+/// that agent.
+fn waits_for_nobody(world: &World) -> bool {
+    let gone = |peer: &Peer| !peer.met && peer.has == 0 && world.nodes[peer.index].is_none();
+    world.nodes.iter().flatten().any(|node| node.peers().iter().any(gone))
+}
+
 /// Runs until everybody but the lost has ended, and agents that are due have come back.
 fn go_on(world: &mut World, lost: &[usize], back: &mut BTreeMap<usize, Duration>) {
     let open = |world: &World, k: usize| world.ends[k].is_none() && !lost.contains(&k);
     while (0..world.ends.len()).any(|k| open(world, k)) || !back.is_empty() {
+        if back.is_empty() && world.network.now() > LIMIT / 2 && waits_for_nobody(world) {
+            break;
+        }
         assert!(world.network.now() < LIMIT, "still running: {:?}", world.ends);
         let next = back.iter().map(|(k, at)| (*at, *k)).min();
         let due = next.filter(|(at, _)| *at <= world.network.now());

@@ -4,6 +4,7 @@ use super::chart::number;
 use crate::intervals::{Interval, Intervals, probability};
 use crate::summary::Summary;
 use crate::units::readable;
+use dzoa_table::INTERCEPT;
 use maud::{Markup, html};
 
 /// Rows of the table.
@@ -23,9 +24,12 @@ pub fn section(summary: &Summary) -> Option<Markup> {
     })
 }
 
-/// What half of a column's range does: columns can be compared by it.
+/// What half of a column's range does: columns can be compared by it, and the constant cannot.
 fn over_half(one: &Interval) -> Option<[f64; 3]> {
     let found = one.found.filter(|found| found.low.is_finite() && found.high.is_finite())?;
+    if one.name == INTERCEPT {
+        return None;
+    }
     Some([found.low, found.estimate, found.high].map(|value| value * one.half_range))
 }
 
@@ -52,7 +56,7 @@ fn table(intervals: &Intervals) -> Markup {
                 " are shown; model.json has all. "
             }
         }
-        table.coefficients aria-label="Coefficients with their intervals" {
+        table.coefficients.forest aria-label="Coefficients with their intervals" {
             thead { tr {
                 th scope="col" { "column" }
                 th.track scope="col" { span { (number(low)) } span { (number(high)) } }
@@ -71,11 +75,11 @@ fn row(one: &Interval, place: impl Fn(f64) -> f64) -> Markup {
         return html! {
             tr {
                 th scope="row" title=(one.name) { (one.name) }
-                td.track { }
+                td.track { (one.lacks.as_deref().unwrap_or_default()) }
                 td { "–" }
-                td.range { }
-                td.range { }
-                td { (one.lacks.as_deref().unwrap_or_default()) }
+                td.range { "–" }
+                td.range { "–" }
+                td { "–" }
             }
         };
     };

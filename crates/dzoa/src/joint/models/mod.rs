@@ -61,6 +61,11 @@ pub struct Certainty {
     pub curvature: Option<[f64; 2]>,
     /// Values did not follow models.
     pub broken: bool,
+    /// It ended because values could tell no more, or was to use all of them, as it is under noise;
+    /// and not because there were no more.
+    pub found: bool,
+    /// Values that every agent gave, and those it might have given.
+    pub asked: [u64; 2],
 }
 
 /// A run between two sums.
@@ -126,7 +131,10 @@ impl Models {
                 }
                 Stage::Searching(search) => match search.next(view) {
                     Next::Ask(points) => points,
-                    Next::Found => Vec::new(),
+                    Next::Found => {
+                        self.certainty.found = true;
+                        Vec::new()
+                    }
                     Next::Broken => {
                         self.certainty.broken = true;
                         let best = self.seen.points[self.seen.best()].clone();
@@ -143,7 +151,10 @@ impl Models {
                     continue;
                 }
                 Stage::Spread(spread) => spread.next(view),
-                Stage::Cloud(cloud) if cloud.size() < self.settings.finest => Vec::new(),
+                Stage::Cloud(cloud) if cloud.size() < self.settings.finest => {
+                    self.certainty.found = true;
+                    Vec::new()
+                }
                 Stage::Cloud(cloud) => cloud.next(view),
             };
             self.note();
@@ -175,6 +186,7 @@ impl Models {
             }
             Stage::Spread(spread) => {
                 self.certainty.noise = spread.noise().or(self.certainty.noise);
+                self.certainty.found = true;
             }
             _ => {}
         }
@@ -242,7 +254,8 @@ impl SumMethod for Models {
     }
 
     fn certainty(&self) -> Option<Certainty> {
-        Some(self.certainty)
+        let asked = [self.seen.points.len() as u64, self.settings.values];
+        Some(Certainty { asked, ..self.certainty })
     }
 
     fn planned(&self) -> Result<Vec<Hidden>, NoRegion> {
