@@ -144,7 +144,10 @@ mod tests {
                 let known = match language {
                     "sh" => order == "run" || order.starts_with("not run: "),
                     "python" => order == "run" || order.starts_with("not run: "),
-                    "toml" => matches!(order, "run" | "network file" | "site file"),
+                    "toml" => {
+                        order.starts_with("not run: ")
+                            || matches!(order, "run" | "network file" | "site file")
+                    }
                     "rust" => is_documentation(&page.path),
                     other => read.contains(&other),
                 };
