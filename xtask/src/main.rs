@@ -8,7 +8,6 @@ mod dist;
 mod examples;
 mod house;
 mod package;
-#[cfg(test)]
 mod shared_build;
 mod tools;
 mod vendor;
