@@ -9,7 +9,12 @@ pub fn check(database: Option<&Path>) -> Outcome {
     let program = tools::installed("cargo-deny", "0.20.2")?;
     let deny = |config: &Path, what: &[&str]| {
         let mut command = Command::new(&program);
-        command.current_dir(root()).args(["--locked", "check", "--config"]).arg(config).args(what);
+        command
+            .current_dir(root())
+            .args(["--locked", "--config"])
+            .arg(config)
+            .arg("check")
+            .args(what);
         command
     };
     let config = root().join("deny.toml");
