@@ -96,7 +96,7 @@ const INSTALL: &str = r#"
     dpkg --install dzoa.deb
     cd /tmp
     dzoa run
-    grep --quiet "NOMINAL" runs/paper/report.html
+    grep --quiet --ignore-case nominal runs/paper/report.html
     ls -l runs/paper"#;
 
 const AGENTS: &str = r#"
