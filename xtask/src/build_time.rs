@@ -1,5 +1,6 @@
 //! `cargo xtask build-time`: what a first result costs on a fresh machine, for docs/build-time.md.
 
+use crate::shared_build::{TESTS, built_again};
 use crate::{Outcome, cargo, output, root, step};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -27,7 +28,8 @@ struct Build {
 /// Builds what `cargo run --release -- run` builds, twice from nothing, and writes the document.
 pub fn measure() -> Outcome {
     let builds = [build()?, build()?];
-    let text = document(&builds);
+    let again = built_again(&["build"], &TESTS)?;
+    let text = document(&builds, &again);
     let path = root().join("docs/build-time.md");
     std::fs::write(&path, &text).map_err(|error| format!("{}: {error}", path.display()))?;
     print!("{text}");
@@ -80,7 +82,7 @@ fn by_crate(report: &str) -> Option<(usize, Vec<(String, f64)>)> {
     Some((crates.len(), longest))
 }
 
-fn document([first, second]: &[Build; 2]) -> String {
+fn document([first, second]: &[Build; 2], again: &[String]) -> String {
     let mut text = format!(
         "# What a build costs\n\nMade by `cargo xtask build-time`: what `cargo run --release -- \
          run` builds before its first number, from nothing, sources fetched before. At most \
@@ -92,6 +94,12 @@ fn document([first, second]: &[Build; 2]) -> String {
         let Build { seconds, crates, size, .. } = build;
         let _ = writeln!(text, "| {name} | {seconds:.0} | {crates} | {size:.1} |");
     }
+    let _ = writeln!(
+        text,
+        "\n`cargo xtask test` after it builds these crates again, with other features, and no \
+         other: {}.",
+        again.join(", ")
+    );
     text.push_str(
         "\nThe crates that take longest (seconds of the second build, of which two run at a \
          time):\n\n| crate | seconds |\n| --- | ---: |\n",

@@ -9,7 +9,6 @@ mod documents;
 mod examples;
 mod house;
 mod package;
-#[cfg(test)]
 mod shared_build;
 mod site;
 mod tools;

@@ -1,12 +1,16 @@
 //! What is built twice: the units of one cargo command that another does not take over.
 //!
-//! Cargo says what it would build (`--unit-graph`, which is not stable: hence the variable that lets
-//! the pinned compiler say it). Two units are one if they and all below them have the same features.
+//! Cargo says what it would build (`--unit-graph`, which is not stable: hence the variable that
+//! lets the pinned compiler say it). Two units are one if they and all below them have the same
+//! features.
 
 use crate::{cargo, output};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
+
+/// What the README's second command builds.
+pub const TESTS: [&str; 2] = ["test", "--workspace"];
 
 /// The crates that `first` builds and that `second` builds again, with other features below them.
 pub fn built_again(first: &[&str], second: &[&str]) -> Result<Vec<String>, String> {
@@ -63,23 +67,22 @@ fn digest(units: &[Value], index: usize, known: &mut [Option<[u8; 32]>]) -> [u8;
 
 #[cfg(test)]
 mod tests {
-    use super::built_again;
+    use super::{TESTS, built_again};
 
     /// The two commands of the README, and what packages are made of. Mended with a line in
     /// crates/cli/Cargo.toml that asks for the features that the tests ask for.
     #[test]
     fn no_crate_of_others_is_built_twice() {
-        let tests = ["test", "--workspace"];
         // Figures as PNG and Parquet come with the tests: these four are other crates then.
         let ours = ["dzoa-cli", "dzoa-lab", "dzoa-report", "dzoa-table"];
-        let again = built_again(&["build"], &tests).unwrap();
+        let again = built_again(&["build"], &TESTS).unwrap();
         assert!(again.iter().all(|name| ours.contains(&name.as_str())), "{again:?}");
         let packages = ["build", "--package", "dzoa-cli", "--package", "dzoa-agent"];
         let features = [&packages[..], &["--features", "dzoa-cli/full"]].concat();
-        assert_eq!(built_again(&features, &tests).unwrap(), Vec::<String>::new());
+        assert_eq!(built_again(&features, &TESTS).unwrap(), Vec::<String>::new());
         // The wheel's own: Python, and what talks to it.
         let wheel = ["rustc", "--lib", "--package", "dzoa-python"];
-        let again = built_again(&wheel, &tests).unwrap();
+        let again = built_again(&wheel, &TESTS).unwrap();
         let own = |name: &str| {
             ["dzoa-python", "numpy", "target-lexicon"].contains(&name) || name.starts_with("pyo3")
         };

@@ -44,7 +44,7 @@ fn changelog() -> Result<String, String> {
     let date = log.current_dir(root()).args(["log", "-1", "--format=%cD"]);
     let date = output("git log", date)?;
     Ok(format!(
-        "dzoa ({VERSION}-1) unstable; urgency=medium\n\n  * See /usr/share/doc/dzoa/changelog.gz.\n\n \
-         -- {MAINTAINER}  {date}"
+        "dzoa ({VERSION}-1) unstable; urgency=medium\n\n  * See \
+         /usr/share/doc/dzoa/changelog.gz.\n\n -- {MAINTAINER}  {date}"
     ))
 }

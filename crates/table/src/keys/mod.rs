@@ -169,8 +169,8 @@ pub fn reference_page() -> String {
         "# Every key\n\nOf a config, its schema and a network file, as the program reads them. \
          `dzoa help config KEY`\nprints the same. This page is written by the program: change the \
          list in `crates/table/src/keys`.\n\n\
-         Editors complete and check keys by [dzoa.schema.json](dzoa.schema.json), which `dzoa schema \
-         json`\nprints: with `#:schema ./dzoa.schema.json` as the first line of a config \
+         Editors complete and check keys by [dzoa.schema.json](dzoa.schema.json), which `dzoa \
+         schema json`\nprints: with `#:schema ./dzoa.schema.json` as the first line of a config \
          (Taplo, Even Better TOML).\n",
     );
     let mut section = String::new();
