@@ -53,6 +53,7 @@ mod reading {
     use crate::error::{Error, Result};
     use crate::load::open;
     use parquet::errors::ParquetError;
+    use parquet::file::metadata::ParquetMetaData;
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use parquet::record::Field;
     use std::cell::Cell;
@@ -60,6 +61,11 @@ mod reading {
     use std::panic::{self, AssertUnwindSafe};
     use std::path::Path;
     use std::sync::Once;
+
+    /// A file that unpacks to more bytes than this, and to so many times its own, is refused: a few
+    /// hundred kilobytes can be made to fill any memory.
+    const MOST_BYTES: u64 = 1 << 30;
+    const MOST_TIMES: u64 = 1000;
 
     /// An open Parquet file.
     pub struct ParquetTable {
@@ -73,6 +79,7 @@ mod reading {
         pub fn open(path: &Path) -> Result<Self> {
             let file = path.display().to_string();
             let source = open(path)?;
+            let packed = source.metadata().map_or(0, |file| file.len());
             let reader = guarded(&file, || SerializedFileReader::new(source))?;
             let metadata = reader.metadata();
             let fields = metadata.file_metadata().schema().get_fields();
@@ -84,10 +91,18 @@ mod reading {
                         || column.num_values() == group.num_rows()
                 })
             });
-            match honest {
-                true => Ok(Self { file, names, reader }),
-                false => Err(damaged(&file, "its counts of rows do not agree")),
+            if !honest {
+                return Err(damaged(&file, "its counts of rows do not agree"));
             }
+            let unpacked = unpacked(metadata);
+            if unpacked > MOST_BYTES && unpacked / MOST_TIMES > packed {
+                let (packed, unpacked) = (packed as f64 / 1e6, unpacked as f64 / 1e6);
+                return Err(Error::input(format!(
+                    "{file}: {packed:.1} MB that unpack to {unpacked:.0} MB"
+                ))
+                .hint("if it is what it should be, write it without compression, or as .csv"));
+            }
+            Ok(Self { file, names, reader })
         }
 
         /// The columns in order.
@@ -118,6 +133,16 @@ mod reading {
             }
             Ok(())
         }
+    }
+
+    /// Bytes of everything in it: as its columns say, or as rows in memory.
+    fn unpacked(metadata: &ParquetMetaData) -> u64 {
+        let count = |number: i64| u64::try_from(number).unwrap_or(u64::MAX);
+        let groups = metadata.row_groups().iter().flat_map(|group| {
+            let rows = count(group.num_rows()).saturating_mul(8);
+            group.columns().iter().map(move |column| rows.max(count(column.uncompressed_size())))
+        });
+        groups.fold(0, u64::saturating_add)
     }
 
     /// The value as it would stand in a text file. Numbers survive the way through text exactly;
@@ -289,5 +314,31 @@ pub(crate) mod tests {
             }
             let _ = loaded("a.parquet", bytes, PEOPLE);
         }
+    }
+
+    /// One number, 140 million times: a few kilobytes.
+    #[test]
+    fn a_small_file_that_unpacks_to_gigabytes_is_refused_before_it_is_unpacked() {
+        let schema = Arc::new(parse_message_type("message m { required int64 x; }").unwrap());
+        let mut bytes = Vec::new();
+        // Few pages: each of them has a header.
+        let properties = WriterProperties::builder().set_data_page_row_count_limit(1 << 27);
+        let properties = Arc::new(properties.build());
+        let mut file = SerializedFileWriter::new(&mut bytes, schema, properties).unwrap();
+        let mut group = file.next_row_group().unwrap();
+        let mut column = group.next_column().unwrap().unwrap();
+        let same = vec![7; 1 << 20];
+        for _ in 0..134 {
+            column.typed::<Int64Type>().write_batch(&same, None, None).unwrap();
+        }
+        column.close().unwrap();
+        group.close().unwrap();
+        file.close().unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("bomb.parquet");
+        std::fs::write(&path, &bytes).unwrap();
+        let refused = super::ParquetTable::open(&path).err().unwrap().to_string();
+        assert!(bytes.len() < 100_000, "{} bytes", bytes.len());
+        assert!(refused.contains("MB that unpack to 1124 MB"), "{refused}");
     }
 }
