@@ -368,8 +368,8 @@ fn numbers_with_units_or_marks_are_neither_levels_nor_names_and_are_said_to_be_n
     let dir = tempdir().unwrap();
     // Leucocytes with a mark for thousands, each once, and decimal marks of both kinds.
     let line = |i: u32| {
-        let mark = if i % 2 == 0 { ',' } else { '.' };
-        let (age, ill) = (20 + i, ["No", "Yes"][(i * 7 % 3 == 0) as usize]);
+        let mark = if i.is_multiple_of(2) { ',' } else { '.' };
+        let (age, ill) = (20 + i, ["No", "Yes"][usize::from((i * 7).is_multiple_of(3))]);
         format!("{age};{}%;{} mg;{},{:03};{i}{mark}5;{i};{ill}", i % 50, i % 4, 3 + i % 9, 100 + i)
     };
     write(dir.path(), "a.csv", "age;saturation;dose;wbc;crp;stage;ill", (0..60).map(line));

@@ -131,8 +131,7 @@ impl Inference {
     pub fn combination(&self, line: &[f64]) -> Estimate {
         let line: Vec<f64> = self.kept.iter().map(|&column| line[column]).collect();
         let times = |other: &[f64]| line.iter().zip(other).map(|(a, b)| a * b).sum::<f64>();
-        let spread: Vec<f64> =
-            self.covariance.chunks_exact(line.len()).map(|of_one| times(of_one)).collect();
+        let spread: Vec<f64> = self.covariance.chunks_exact(line.len()).map(times).collect();
         Estimate { value: times(&self.estimates), error: times(&spread).max(0.0).sqrt() }
     }
 

@@ -113,8 +113,8 @@ impl Dual {
                 first += samples.count();
             }
             self.add_up(problem);
-            let nearer = self.off(columns, pulls) < before.1;
-            if !nearer {
+            let is_nearer = self.off(columns, pulls) < before.1;
+            if !is_nearer {
                 self.slopes = before.0;
                 return self.add_up(problem);
             }

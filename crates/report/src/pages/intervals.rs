@@ -107,7 +107,7 @@ fn row(one: &Interval, place: impl Fn(f64) -> f64) -> Markup {
                     Some([odds, low, high]) => {
                         (readable(odds)) " (" (readable(low)) " to " (readable(high)) ")"
                     }
-                    None => (interval),
+                    None => { (readable(found.estimate)) " (" (interval) ")" }
                 }
             }
         }
