@@ -72,7 +72,7 @@ enum Expects {
     Pairs { line: Range<usize> },
     /// A point instead of a member.
     Mended { member: usize },
-    /// Whole numbers beside the best.
+    /// Whole numbers beside the best, and points away from its bounds.
     Beside,
 }
 
@@ -84,6 +84,8 @@ const QUADRATIC: f64 = 1e-5;
 const ROUNDING: f64 = 1e-15;
 /// A function that no quadratic is like on this scale, in first steps, is not smooth.
 const CLOSE: f64 = 2e-5;
+/// How far from a bound it is asked whether that is where to be, in first steps.
+const INSIDE: f64 = 0.1;
 /// Steps that are judged together, at least.
 const LEAST_STEPS: usize = 15;
 
@@ -418,7 +420,8 @@ impl Search {
         pairs
     }
 
-    /// Whole numbers beside the best point that were not asked yet.
+    /// Whole numbers beside the best point, and points away from the bounds that it is at, as far
+    /// as they were not asked yet: a model may only seem to push there.
     fn beside(&mut self, view: View<'_>) -> Option<Vec<Vec<f64>>> {
         let best = &view.seen.points[self.model.centre];
         let mut points: Vec<Vec<f64>> = Vec::new();
@@ -427,6 +430,16 @@ impl Search {
                 let mut point = best.clone();
                 point[p] = view.variables.beside(p, best[p], by);
                 if view.seen.position(&point).is_none() && !points.contains(&point) {
+                    points.push(point);
+                }
+            }
+        }
+        for (p, [down, up]) in self.room(view).into_iter().enumerate() {
+            let away = if up == 0.0 { -INSIDE } else { INSIDE };
+            if (down == 0.0) != (up == 0.0) && !view.variables.is_integer(p) {
+                let mut point = best.clone();
+                point[p] += away.clamp(0.5 * down, 0.5 * up);
+                if view.seen.position(&point).is_none() {
                     points.push(point);
                 }
             }
