@@ -221,6 +221,10 @@ impl Observer for ValueRecorder {
             None => due.then(|| self.objective(&centre).ok()).flatten(),
         };
         self.told = told.map(|told| told.estimate);
+        if told.is_some() {
+            // The agents know which point is best: of noisy values it is not the luckiest.
+            self.best = None;
+        }
         // What all report alike is not rounded by a mean.
         let alike = now.first().filter(|_| told.is_some()).unwrap_or(&centre);
         self.see(round, objective, alike);

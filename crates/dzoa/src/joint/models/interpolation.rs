@@ -175,6 +175,8 @@ impl Interpolation {
                 (w[i * total + m + 1 + p], w[(m + 1 + p) * total + i]) = (y, y);
             }
         }
+        // Where all points lie in a plane, as whole numbers may, nothing is said across it.
+        (m + 1..total).for_each(|p| w[p * total + p] = -loose);
         w
     }
 

@@ -72,7 +72,7 @@ enum Expects {
     Pairs { line: Range<usize> },
     /// A point instead of a member.
     Mended { member: usize },
-    /// Whole numbers beside the best.
+    /// Whole numbers beside the best, and points away from its bounds.
     Beside,
 }
 
@@ -82,10 +82,16 @@ const EXACT: f64 = 1e-6;
 const QUADRATIC: f64 = 1e-5;
 /// Rounding of a sum, beside its size.
 const ROUNDING: f64 = 1e-15;
+/// Down to steps of this size a model that does not hold is mended before it is believed.
+const DOUBTED: f64 = 1e-4;
+/// Promises below this part of a value may be lost in the rounding of whoever computes it.
+const HIDDEN: f64 = 1e-11;
 /// A function that no quadratic is like on this scale, in first steps, is not smooth.
 const CLOSE: f64 = 2e-5;
+/// How far from a bound it is asked whether that is where to be, in first steps.
+const INSIDE: f64 = 0.1;
 /// Steps that are judged together, at least.
-const LEAST_STEPS: usize = 15;
+const LEAST_STEPS: usize = 40;
 
 impl Search {
     /// From the first points: the start, and steps along the axes.
@@ -168,6 +174,13 @@ impl Search {
             let step: Vec<f64> = point.iter().zip(centre).map(|(x, c)| x - c).collect();
             self.promised = -self.model.quadratic().change(&step);
             if self.promised.is_nan() || self.promised <= ROUNDING * least.abs() {
+                // A model that was wrong, or never tried, promises nothing only after a closer look.
+                if !self.holds()
+                    && self.finest > DOUBTED
+                    && let Some(point) = self.mend(view, self.finest)
+                {
+                    return Next::Ask(vec![point]);
+                }
                 self.tiny += u32::from(self.finest < 1e-2 || self.holds());
                 self.shrink();
             } else if length(&step) < 0.5 * self.finest || view.seen.position(&point).is_some() {
@@ -301,7 +314,10 @@ impl Search {
         if self.radius <= 1.5 * self.finest {
             self.radius = self.finest;
         }
-        self.kept.push_back((self.ratio - 1.0).abs() < 0.5);
+        // What rounding hides is nobody's promise.
+        if promised > HIDDEN * least.abs() {
+            self.kept.push_back((self.ratio - 1.0).abs() < 0.5);
+        }
         self.model.take(new, None, self.reach_of_members(), view.seen);
         let kept = (self.ratio - 1.0).abs() <= EXACT;
         if !kept && !self.tested {
@@ -418,7 +434,8 @@ impl Search {
         pairs
     }
 
-    /// Whole numbers beside the best point that were not asked yet.
+    /// Whole numbers beside the best point, and points away from the bounds that it is at, as far
+    /// as they were not asked yet: a model may only seem to push there.
     fn beside(&mut self, view: View<'_>) -> Option<Vec<Vec<f64>>> {
         let best = &view.seen.points[self.model.centre];
         let mut points: Vec<Vec<f64>> = Vec::new();
@@ -427,6 +444,16 @@ impl Search {
                 let mut point = best.clone();
                 point[p] = view.variables.beside(p, best[p], by);
                 if view.seen.position(&point).is_none() && !points.contains(&point) {
+                    points.push(point);
+                }
+            }
+        }
+        for (p, [down, up]) in self.room(view).into_iter().enumerate() {
+            let away = if up == 0.0 { -INSIDE } else { INSIDE };
+            if (down == 0.0) != (up == 0.0) && !view.variables.is_integer(p) {
+                let mut point = best.clone();
+                point[p] += away.clamp(0.5 * down, 0.5 * up);
+                if view.seen.position(&point).is_none() {
                     points.push(point);
                 }
             }
