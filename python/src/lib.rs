@@ -3,7 +3,6 @@
 //! work without the GIL.
 
 mod fit;
-mod journal;
 mod minimize;
 mod named;
 mod network;

@@ -1,7 +1,6 @@
 //! `dzoa.minimize`: Python callables, one per agent.
 
 use crate::ObjectiveError;
-use crate::journal;
 use crate::named::regularizer;
 use crate::network::Network;
 use crate::oracle::{EarlyEnd, FirstError, PyOracle, count_samples};
@@ -20,8 +19,9 @@ use dzoa::problem::{BlackBox, Failure, Limits, Oracle, Variable, Variables};
 use dzoa::run::evaluate::mean;
 use dzoa::run::{BestSeen, Observer, RoundView, Simulation, ValueRecord, ValueRecorder};
 use dzoa::tuning::Setting;
+use dzoa_table::{Asking, Error, ValueJournal};
 use numpy::{PyArray1, PyArray2};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::ops::ControlFlow;
@@ -30,14 +30,26 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
+/// Name, start, low, high, whether its scale is logarithmic, and whether it is whole.
+#[derive(FromPyObject)]
+struct AskedVariable(String, Option<f64>, f64, f64, bool, bool);
+
+/// What is wrong with a journal, as Python says it.
+fn of_journal(error: Error) -> PyErr {
+    let said = error.to_string().replace("\n\n", "; ");
+    match error.status() {
+        2 => PyValueError::new_err(said),
+        _ => PyOSError::new_err(said),
+    }
+}
+
 /// What Python hands over; every value was checked there.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct MinimizeOptions {
     dim: usize,
     algorithm: String,
-    /// Name, start, low, high, whether its scale is logarithmic, and whether it is whole.
-    variables: Option<Vec<(String, Option<f64>, f64, f64, bool, bool)>>,
+    variables: Option<Vec<AskedVariable>>,
     time_limit: Option<f64>,
     journal: Option<PathBuf>,
     batched: bool,
@@ -140,11 +152,11 @@ impl MinimizeOptions {
     /// What the callables are functions of, where anything is said about it.
     fn variables(&self) -> PyResult<Option<Arc<Variables>>> {
         let Some(all) = &self.variables else { return Ok(None) };
-        let variable =
-            |(name, start, low, high, log, integer): &(String, _, f64, f64, bool, bool)| {
-                let (name, log, integer) = (name.clone(), *log, *integer);
-                Variable { name, start: *start, low: *low, high: *high, log, integer }
-            };
+        let variable = |asked: &AskedVariable| {
+            let AskedVariable(name, start, low, high, log, integer) = asked;
+            let (name, log, integer) = (name.clone(), *log, *integer);
+            Variable { name, start: *start, low: *low, high: *high, log, integer }
+        };
         let checked = Variables::new(all.iter().map(variable).collect())
             .map_err(|bad| PyValueError::new_err(bad.to_string()))?;
         match checked.free() {
@@ -219,7 +231,7 @@ pub fn minimize<'py>(
     callback: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let seed = match (&options.journal, options.seed) {
-        (Some(directory), seed) => Some(journal::seed(directory, seed)?),
+        (Some(directory), seed) => Some(ValueJournal(directory).seed(seed).map_err(of_journal)?),
         (None, seed) => seed,
     };
     let (run_streams, root) = streams(seed)?;
@@ -430,9 +442,13 @@ fn boxes(
         let oracle = PyOracle { callable, batched: options.batched, samples, early: early.clone() };
         let mut oracle: Box<dyn Oracle> = Box::new(oracle);
         if let Some(directory) = &options.journal {
-            let piece = if options.batched { usize::MAX / options.dim } else { 1 };
-            let shape = journal::Shape { numbers: options.dim, values: samples.unwrap_or(1) };
-            oracle = journal::journaled(directory, &name, shape, piece, oracle)?;
+            let asking = Asking {
+                numbers: options.dim,
+                values: samples.unwrap_or(1),
+                at_once: if options.batched { usize::MAX / options.dim } else { 1 },
+            };
+            let journaled = ValueJournal(directory).oracle(&name, asking, oracle);
+            oracle = journaled.map_err(of_journal)?;
         }
         let known = BlackBox::from_oracle(options.dim, samples, oracle).with_limits(limits);
         Ok(Arc::new(match &variables {

@@ -152,9 +152,9 @@ impl Trial {
         let file = TraceFile::create(out, trial, trace_of(&data), graph.names(), spending)?;
         let rounds = plan.rounds();
         let recording = Recording::new(file, &data, optimum.as_ref(), every, rounds);
+        let tolerance = config.run.stop_tolerance;
         let mut watch = Watch {
-            early: (config.run.stop_tolerance > 0.0)
-                .then(|| EarlyStop::new(config.run.stop_tolerance)),
+            early: (tolerance > 0.0).then(|| EarlyStop::new(tolerance)),
             ledgers: books.files,
             // The first trial has what the summary of the others needs.
             ..Watch::new(progress, recording, rounds, (trial == 0).then_some(ended))
@@ -173,16 +173,16 @@ impl Trial {
             recording.finish(&estimates)?;
         let (estimates, best) = outside(&data, estimates, best);
         let on_rows = data.problem().map(|problem| {
-            let noise = match (trial, status == Status::Finished) {
-                (0, true) => measured_noise(&plan, simulation.agents(), streams),
-                _ => Vec::new(),
+            let whole = trial == 0 && status == Status::Finished;
+            let noise = if whole {
+                measured_noise(&plan, simulation.agents(), streams)
+            } else {
+                Vec::new()
             };
-            let fit = Fit::of_problem(problem, &mean(&estimates), objectives.target_unit());
-            let inference = (trial == 0).then(|| plan.inference()).flatten();
             OnRows {
                 noise,
-                fit,
-                inference,
+                fit: Fit::of_problem(problem, &mean(&estimates), objectives.target_unit()),
+                inference: (trial == 0).then(|| plan.inference()).flatten(),
                 ..OnRows::new(problem, optimum, &estimates, simulation.agents())
             }
         });

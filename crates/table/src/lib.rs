@@ -43,6 +43,7 @@ mod schema;
 mod shape;
 mod source;
 mod starter;
+mod value_journal;
 
 pub use check::{Findings, SiteCheck, unconfirmed};
 pub use error::{Error, Result, shown};
@@ -62,3 +63,4 @@ pub use schema::{Feature, Schema};
 pub use shape::{Shape, ShapeKeys};
 pub use source::{DataSource, Split};
 pub use starter::{FIRST_STEPS, demo_study, starter_study};
+pub use value_journal::{Asking, ValueJournal};

@@ -178,30 +178,9 @@ impl Watch {
         let moved = done.saturating_sub(before);
         let pace = now.saturating_sub(then).as_secs_f64() * 1e3 / moved.max(1) as f64;
         self.last = (now, done);
-        let missing = node.missing();
-        let named = |name: &str| match self.unmet.get(name) {
-            Some(reason) => format!("{name} ({reason})"),
-            None => name.to_string(),
-        };
-        let strangers: Vec<String> =
-            node.peers().iter().filter(|peer| !peer.met).map(|peer| named(&peer.name)).collect();
         let spent = self.spent(node, done);
         self.measure(node, done, spent.as_ref().map(|(epsilon, _)| *epsilon));
-        let staying: Vec<String> = (node.staying_for().into_iter())
-            .map(|peer| {
-                let silent = now.saturating_sub(peer.heard).as_secs();
-                format!("{} (in round {}, heard {silent} s ago)", peer.name, peer.round)
-            })
-            .collect();
-        let waiting = if !staying.is_empty() {
-            format!("done, staying for {}", staying.join(", "))
-        } else if missing.is_empty() {
-            "waiting for nobody".into()
-        } else if strangers.is_empty() {
-            format!("waiting for {}", missing.join(", "))
-        } else {
-            format!("not yet met: {}", strangers.join(", "))
-        };
+        let waiting = self.waiting(node, now);
         if self.json {
             let (epsilon, claim) = spent.unwrap_or((0.0, "none"));
             tracing::info!(
@@ -224,6 +203,32 @@ impl Watch {
                 format!("{pace:.1} ms a round{}", spent.unwrap_or_default())
             };
             self.tell(line, done, now);
+        }
+    }
+
+    /// For whom it waits, in words.
+    fn waiting(&self, node: &dyn Running, now: Duration) -> String {
+        let missing = node.missing();
+        let named = |name: &str| match self.unmet.get(name) {
+            Some(reason) => format!("{name} ({reason})"),
+            None => name.to_string(),
+        };
+        let strangers: Vec<String> =
+            node.peers().iter().filter(|peer| !peer.met).map(|peer| named(&peer.name)).collect();
+        let staying: Vec<String> = (node.staying_for().into_iter())
+            .map(|peer| {
+                let silent = now.saturating_sub(peer.heard).as_secs();
+                format!("{} (in round {}, heard {silent} s ago)", peer.name, peer.round)
+            })
+            .collect();
+        if !staying.is_empty() {
+            format!("done, staying for {}", staying.join(", "))
+        } else if missing.is_empty() {
+            "waiting for nobody".into()
+        } else if strangers.is_empty() {
+            format!("waiting for {}", missing.join(", "))
+        } else {
+            format!("not yet met: {}", strangers.join(", "))
         }
     }
 

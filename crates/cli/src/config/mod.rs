@@ -14,14 +14,13 @@ pub use network::{Listed, NAMES_FILES, NetworkSection, names_files};
 pub use privacy::Privacy;
 pub use rows::RowsSpec;
 
-use crate::external::journal;
 use dzoa::plan::{DataKind, PerAgent, RunSpec, Suited};
 use dzoa::problem::loss::Loss;
 use dzoa::reference::ReferenceWish;
 use dzoa::streams::Streams;
 use dzoa_table::{
-    Error, FromNode, InstanceSpec, Result, Section, TomlNode, only_with, reference_wish,
-    unconfirmed,
+    Error, FromNode, InstanceSpec, Result, Section, TomlNode, ValueJournal, only_with,
+    reference_wish, unconfirmed,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -140,7 +139,7 @@ impl Config {
     /// The root of the run's randomness: its seed, or the operating system's entropy.
     pub fn streams(&self) -> Result<Streams> {
         let seed = match &self.run.journal {
-            Some(directory) => Some(journal::seed(&self.root.join(directory), self.run.seed)?),
+            Some(directory) => Some(ValueJournal(&self.root.join(directory)).seed(self.run.seed)?),
             None => self.run.seed,
         };
         match seed {

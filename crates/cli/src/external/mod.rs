@@ -1,12 +1,11 @@
 //! `loss = "external"`: black boxes that ask programs.
 
-pub mod journal;
 mod program;
 
 use crate::config::{Config, Programs};
 use dzoa::plan::Boxes;
 use dzoa::problem::{BlackBox, Oracle};
-use dzoa_table::Result;
+use dzoa_table::{Asking, Result, ValueJournal};
 use program::Program;
 use std::sync::Arc;
 
@@ -20,9 +19,12 @@ pub fn boxes(spec: &Programs, config: &Config) -> Result<Boxes> {
         let program = Program::new(own.clone(), features, samples, spec.handling, root.into());
         let mut oracle: Box<dyn Oracle> = Box::new(program);
         if let Some(directory) = &config.run.journal {
-            let place = journal::Place { directory: &root.join(directory), agent: &own.name };
-            let shape = [features, samples.unwrap_or(1)];
-            oracle = journal::journaled(place, shape, spec.handling.workers, oracle)?;
+            let asking = Asking {
+                numbers: features,
+                values: samples.unwrap_or(1),
+                at_once: spec.handling.workers,
+            };
+            oracle = ValueJournal(&root.join(directory)).oracle(&own.name, asking, oracle)?;
         }
         let known = BlackBox::from_oracle(features, samples, oracle);
         let known = known.with_limits(spec.limits);

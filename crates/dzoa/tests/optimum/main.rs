@@ -217,8 +217,8 @@ fn rows_that_can_be_separated_have_no_optimum_without_a_regulariser() {
 #[test]
 fn a_column_that_separates_some_rows_only_has_no_optimum_either() {
     // The second column is 1 in a few rows, all of one class; the first separates nothing.
-    let row = |i: usize| [(i as f64).sin(), if i % 10 == 0 { 1.0 } else { 0.0 }];
-    let target = |i: usize| if i % 10 == 0 || i % 3 == 0 { 1.0 } else { -1.0 };
+    let row = |i: usize| [(i as f64).sin(), if i.is_multiple_of(10) { 1.0 } else { 0.0 }];
+    let target = |i: usize| if i.is_multiple_of(10) || i.is_multiple_of(3) { 1.0 } else { -1.0 };
     let rows = Rows::dense(2, (0..200).flat_map(row).collect()).unwrap();
     let agents = vec![Arc::new(Samples::new(rows, (0..200).map(target).collect()).unwrap())];
     let (loss, regularizer, scale) = (Arc::new(Logistic), Regularizer::None, Scale::Mean);

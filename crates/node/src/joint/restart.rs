@@ -1,7 +1,7 @@
 //! The way back after a restart: everything in the journal happens again, and nothing else.
 
 use super::JointNode;
-use crate::journal::{DurableNotice, JournalError, JournalRecord, PersistedPart, Records};
+use crate::journal::{DurableNotice, JournalError, JournalRecord, JournalRecords, PersistedPart};
 use crate::letter::Letter;
 use crate::node::NodeError;
 use crate::post::Post;
@@ -9,7 +9,11 @@ use dzoa::privacy::Entry;
 use std::time::Duration;
 
 impl JointNode {
-    pub(super) fn take_up(&mut self, records: Records, now: Duration) -> Result<(), NodeError> {
+    pub(super) fn take_up(
+        &mut self,
+        records: JournalRecords,
+        now: Duration,
+    ) -> Result<(), NodeError> {
         let mut unwritten = Vec::new();
         for (index, record) in records.into_iter().enumerate() {
             let (letters, past, seen) = match record? {

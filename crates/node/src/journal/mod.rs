@@ -26,7 +26,7 @@ mod root;
 mod trail;
 
 pub use medium::{JournalFile, Medium, Memory};
-pub use reading::Records;
+pub use reading::JournalRecords;
 pub use record::{
     FORMAT, JournalRecord, PersistedInputs, PersistedPart, PersistedPast, RootPlace, Start,
 };
@@ -181,7 +181,7 @@ impl Journal {
         if cut > 0 {
             medium.truncate(whole.bytes)?;
         }
-        let mut records = Records::new(medium.read()?, &whole);
+        let mut records = JournalRecords::new(medium.read()?, &whole);
         let mut journal = Self { medium, bytes: whole.bytes, buffer: Vec::new() };
         let first = match records.next().transpose()? {
             Some(JournalRecord::Start(first)) => first,
@@ -269,9 +269,9 @@ pub fn read(path: &Path) -> Result<Vec<JournalRecord>, JournalError> {
 }
 
 /// The same, record by record.
-pub fn records(path: &Path) -> Result<Records, JournalError> {
+pub fn records(path: &Path) -> Result<JournalRecords, JournalError> {
     let whole = look_through(&mut File::open(path)?)?;
-    Ok(Records::new(Box::new(File::open(path)?), &whole))
+    Ok(JournalRecords::new(Box::new(File::open(path)?), &whole))
 }
 
 /// What a journal begins with, if there is one.
@@ -298,7 +298,7 @@ pub struct Opened {
     /// Its first record.
     pub first: Start,
     /// What came after it.
-    pub records: Records,
+    pub records: JournalRecords,
     /// Bytes of an unfinished last record that were cut off.
     pub cut: usize,
 }

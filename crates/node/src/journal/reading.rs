@@ -10,7 +10,7 @@ const KINDS: u8 = 6;
 const STRIDE: usize = 4096;
 
 /// The records of a journal, in order, each read when it is asked for.
-pub struct Records {
+pub struct JournalRecords {
     source: BufReader<Box<dyn Read + Send>>,
     /// How many there are.
     count: usize,
@@ -24,7 +24,7 @@ pub(super) struct Whole {
     pub(super) bytes: u64,
 }
 
-impl Records {
+impl JournalRecords {
     /// Those of a journal that was looked through.
     pub(super) fn new(source: Box<dyn Read + Send>, whole: &Whole) -> Self {
         let source = BufReader::with_capacity(1 << 16, source);
@@ -32,7 +32,7 @@ impl Records {
     }
 }
 
-impl Iterator for Records {
+impl Iterator for JournalRecords {
     type Item = Result<JournalRecord, JournalError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -53,7 +53,7 @@ impl Iterator for Records {
     }
 }
 
-impl ExactSizeIterator for Records {}
+impl ExactSizeIterator for JournalRecords {}
 
 /// Start comes first, and its format first in it: that has been so in every format.
 fn decode(content: &[u8], index: usize) -> Result<JournalRecord, JournalError> {

@@ -12,7 +12,7 @@
 //! Endpoints are `quic/` and never `tls/`: the TLS link of zenoh 1.10 shares one stream between its
 //! reader and its writer without a lock, and ends the process.
 
-use super::configuration::{LinkSettings, key, to_neighbours, to_routers};
+use super::configuration::{LinkSettings, Place, key, to_neighbours, to_routers};
 use super::{SealError, Sealer, Transport, TransportError, Unsealed, sealed};
 use std::collections::{HashMap, HashSet};
 use std::net::UdpSocket;
@@ -44,6 +44,19 @@ struct Inbox {
 }
 
 impl Inbox {
+    /// For what this neighbour says, in frames of at most this length.
+    fn new(from: &Place, longest: usize, sender: Sender<(usize, Vec<u8>)>) -> Self {
+        Self {
+            index: from.index,
+            name: from.name.clone(),
+            waiting: AtomicUsize::new(0),
+            most: WAITING.max(WAITING_FRAMES * longest),
+            longest,
+            told: AtomicBool::new(false),
+            sender,
+        }
+    }
+
     fn take(&self, payload: &[u8]) {
         // One byte more than is allowed: then it is refused as too long, and named.
         let kept = &payload[..payload.len().min(self.longest + 1)];
@@ -118,15 +131,7 @@ impl ZenohLink {
                 .wait()
                 .map_err(failed)?;
             publishers.push((neighbour.index, publisher));
-            let inbox = Arc::new(Inbox {
-                index: neighbour.index,
-                name: other.clone(),
-                waiting: AtomicUsize::new(0),
-                most: WAITING.max(WAITING_FRAMES * longest),
-                longest,
-                told: AtomicBool::new(false),
-                sender: sender.clone(),
-            });
+            let inbox = Arc::new(Inbox::new(neighbour, longest, sender.clone()));
             inboxes.insert(neighbour.index, inbox.clone());
             let subscriber = session
                 .declare_subscriber(key(other, own))

@@ -174,7 +174,7 @@ impl Search {
             let step: Vec<f64> = point.iter().zip(centre).map(|(x, c)| x - c).collect();
             self.promised = -self.model.quadratic().change(&step);
             if self.promised.is_nan() || self.promised <= ROUNDING * least.abs() {
-                // A model that was wrong, or never tried, promises nothing only after a closer look.
+                // A model that was wrong, or never tried, promises nothing before a closer look.
                 if !self.holds()
                     && self.finest > DOUBTED
                     && let Some(point) = self.mend(view, self.finest)
