@@ -152,13 +152,9 @@ impl Trial {
         let file = TraceFile::create(out, trial, trace_of(&data), graph.names(), spending)?;
         let rounds = plan.rounds();
         let recording = Recording::new(file, &data, optimum.as_ref(), every, rounds);
-        let tolerance = config.run.stop_tolerance;
-        let mut watch = Watch {
-            early: (tolerance > 0.0).then(|| EarlyStop::new(tolerance)),
-            ledgers: books.files,
-            // The first trial has what the summary of the others needs.
-            ..Watch::new(progress, recording, rounds, (trial == 0).then_some(ended))
-        };
+        // The first trial has what the summary of the others needs.
+        let mut watch = Watch::new(stage, recording, rounds, (trial == 0).then_some(ended));
+        watch.ledgers = books.files;
         let started = Instant::now();
         let status = drive(&mut *simulation, &mut watch)?;
         let Watch { recording, failure, rounds_done, watching, interrupted, .. } = watch;
@@ -167,17 +163,15 @@ impl Trial {
             return Err(failure);
         }
         ended.fetch_add(usize::from(!interrupted), Ordering::Relaxed);
-        let estimates: Vec<Vec<f64>> =
-            (0..simulation.len()).map(|k| simulation.estimate(k)).collect();
+        let agents = 0..simulation.len();
+        let estimates: Vec<Vec<f64>> = agents.clone().map(|k| simulation.estimate(k)).collect();
         let Recorded { trace, errors, objective, consensus, best, divergence } =
             recording.finish(&estimates)?;
         let (estimates, best) = outside(&data, estimates, best);
         let on_rows = data.problem().map(|problem| {
-            let whole = trial == 0 && status == Status::Finished;
-            let noise = if whole {
-                measured_noise(&plan, simulation.agents(), streams)
-            } else {
-                Vec::new()
+            let noise = match (trial, &status) {
+                (0, Status::Finished) => measured_noise(&plan, simulation.agents(), streams),
+                _ => Vec::new(),
             };
             OnRows {
                 noise,
@@ -202,8 +196,8 @@ impl Trial {
             elapsed,
             on_rows,
             plan: (trial == 0).then_some(plan),
-            ledgers: (0..simulation.len()).map(|k| simulation.ledger(k).clone()).collect(),
-            runs: (0..simulation.len()).map(|k| simulation.run_id(k)).collect(),
+            ledgers: agents.clone().map(|k| simulation.ledger(k).clone()).collect(),
+            runs: agents.map(|k| simulation.run_id(k)).collect(),
             needs: simulation.lockstep().map(|lockstep| lockstep.needs()).unwrap_or_default(),
             estimates,
         })
@@ -330,15 +324,16 @@ struct Watch<'a> {
 
 impl<'a> Watch<'a> {
     fn new(
-        progress: &'a Progress,
+        stage: &Stage<'a>,
         recording: Recording<'a>,
         rounds: u64,
         needed_by: Option<&'a AtomicUsize>,
     ) -> Self {
+        let tolerance = stage.config.run.stop_tolerance;
         Self {
-            progress,
+            progress: stage.progress,
             recording,
-            early: None,
+            early: (tolerance > 0.0).then(|| EarlyStop::new(tolerance)),
             ledgers: Vec::new(),
             failure: None,
             rounds_done: 0,

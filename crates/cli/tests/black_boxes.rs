@@ -34,7 +34,7 @@ variables = [
 ]
 [data]
 agents = [
-  { name = "a", command = ["python3", "site.py", "a", "1.3"] },
+  { name = "a", command = ["python3", "site.py", "a", "1"] },
   { name = "b", command = ["python3", "site.py", "b", "2"] },
 ]
 [network]

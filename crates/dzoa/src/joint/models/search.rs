@@ -72,7 +72,7 @@ enum Expects {
     Pairs { line: Range<usize> },
     /// A point instead of a member.
     Mended { member: usize },
-    /// Whole numbers beside the best, and points away from its bounds.
+    /// Whole numbers and points beside the best.
     Beside,
 }
 
@@ -88,7 +88,7 @@ const DOUBTED: f64 = 1e-4;
 const HIDDEN: f64 = 1e-11;
 /// A function that no quadratic is like on this scale, in first steps, is not smooth.
 const CLOSE: f64 = 2e-5;
-/// How far from a bound it is asked whether that is where to be, in first steps.
+/// How far from where a search ends it is asked whether that is where to be, in first steps.
 const INSIDE: f64 = 0.1;
 /// Steps that are judged together, at least.
 const LEAST_STEPS: usize = 40;
@@ -434,8 +434,8 @@ impl Search {
         pairs
     }
 
-    /// Whole numbers beside the best point, and points away from the bounds that it is at, as far
-    /// as they were not asked yet: a model may only seem to push there.
+    /// Whole numbers beside the best point, and points to either side of it along every axis, as
+    /// far as they were not asked yet: a model may only seem flat there, or push to a bound.
     fn beside(&mut self, view: View<'_>) -> Option<Vec<Vec<f64>>> {
         let best = &view.seen.points[self.model.centre];
         let mut points: Vec<Vec<f64>> = Vec::new();
@@ -449,11 +449,13 @@ impl Search {
             }
         }
         for (p, [down, up]) in self.room(view).into_iter().enumerate() {
-            let away = if up == 0.0 { -INSIDE } else { INSIDE };
-            if (down == 0.0) != (up == 0.0) && !view.variables.is_integer(p) {
+            if view.variables.is_integer(p) {
+                continue;
+            }
+            for by in [INSIDE, -INSIDE].map(|by| by.clamp(0.5 * down, 0.5 * up)) {
                 let mut point = best.clone();
-                point[p] += away.clamp(0.5 * down, 0.5 * up);
-                if view.seen.position(&point).is_none() {
+                point[p] += by;
+                if by != 0.0 && view.seen.position(&point).is_none() {
                     points.push(point);
                 }
             }
