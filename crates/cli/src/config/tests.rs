@@ -30,6 +30,18 @@ network = { topology = "path" }
 privacy = { mechanism = "none" }
 "#;
 
+const VARIABLES: &str = r#"
+[problem]
+loss = "external"
+variables = [{ name = "rate", start = 0.1, low = 1e-3, high = 1.0, scale = "log", integer = false }]
+[data]
+agents = [{ name = "a", command = ["a"] }, { name = "b", command = ["b"] }]
+[network]
+topology = "path"
+[privacy]
+mechanism = "none"
+"#;
+
 const JOINT_SUMS: &str = r#"
 problem = { loss = "logistic", eta = 0.1 }
 data = { synthetic = { agents = 3, samples = 9, features = 2 } }
@@ -54,6 +66,7 @@ fn the_reference_has_every_key_that_is_read_and_no_other() {
         read(PAPER);
         read(FILES);
         read(PROGRAMS);
+        read(VARIABLES);
         for entry in baselines::ENTRIES {
             let named = format!("algorithm = {{ name = \"{}\", ", entry.name);
             read(

@@ -156,7 +156,8 @@ mod tests {
                 &at["properties"][name]
             })
         };
-        assert_eq!(of("problem.eta")["minimum"], 0.0);
+        assert_eq!(of("problem.eta")["anyOf"][0]["minimum"], 0.0);
+        assert_eq!(of("problem.eta")["anyOf"][1]["enum"][0], "auto");
         assert_eq!(of("schema.columns.low")["type"], "number");
         assert_eq!(of("network.agents.address")["type"], "string");
         assert_eq!(of("privacy.delta")["maximum"], 1.0);
