@@ -122,8 +122,8 @@ fn an_agent_has_neither_the_name_of_the_authority_nor_one_that_the_public_web_ce
     let temp = tempfile::tempdir().unwrap();
     let dir = temp.path();
     for (name, words) in [
-        ("ca", "that of the authority's own files"),
-        ("CA", "that of the authority's own files"),
+        ("ca", "which is the authority's"),
+        ("CA", "which is the authority's"),
         ("clinic.example", "must be 1 to 64 letters, digits, `-` and `_`"),
     ] {
         let listed = agents::on_loopback(&[name, "b"]);
@@ -152,6 +152,10 @@ fn nothing_unprotected_leaves_for_other_machines_unasked() {
         .replace("[data]\nsynthetic = { agents = 2, samples = 20, features = 3 }\n", "");
     std::fs::write(dir.join("net.toml"), text).unwrap();
     certs(dir, "certs");
+    for name in ["a", "b"] {
+        let sign = ["study", "sign", "--network", "net.toml", "--name", name, "--certs", "certs"];
+        assert!(dzoa(dir, &sign).status.success());
+    }
     let site = ["--network", "net.toml", "--name", "a", "--data", "a.csv", "--certs", "certs"];
     let run = |more: &[&str]| {
         let args = [&["agent"], &site[..], &["--state", "state"], more].concat();

@@ -4,7 +4,8 @@
 use dzoa::kernels::{self, Level};
 use dzoa::network::Topology;
 use dzoa::plan::{
-    Algorithm, Auto, Boxes, Circumstances, Data, JOINT, Keys, Mechanism, Plan, Refused, RunSpec,
+    Algorithm, Auto, Boxes, Circumstances, Data, JOINT, JointEntry, Keys, Mechanism, Plan, Refused,
+    RunSpec,
 };
 use dzoa::prelude::*;
 use dzoa::privacy::{Colluders, EarlierRuns};
@@ -50,6 +51,11 @@ fn keys(epsilon: f64, colluders: Colluders) -> Keys {
     Keys { total_epsilon, delta, colluders: Some(colluders), ..Keys::default() }
 }
 
+/// All that take the mechanism `joint`.
+fn hidden() -> impl Iterator<Item = &'static JointEntry> {
+    JOINT.iter().filter(|entry| !entry.plain_only)
+}
+
 fn spec(algorithm: &str, keys: &Keys) -> RunSpec {
     let algorithm = Algorithm::named(algorithm, &Setting::default()).unwrap();
     RunSpec::new(algorithm, Mechanism::from_keys("joint", keys).unwrap())
@@ -78,7 +84,7 @@ fn median(algorithm: &str, keys: &Keys) -> f64 {
 
 #[test]
 fn fewer_colluders_mean_less_error_and_every_method_comes_near_the_optimum() {
-    for entry in JOINT {
+    for entry in hidden() {
         let at = |colluders| median(entry.name, &keys(4.0, colluders));
         let (all, one) = (at(Colluders::All), at(Colluders::AtMost(1)));
         // The noise's variance is a quarter: medians of fifteen draws tell that from nothing.
@@ -107,7 +113,7 @@ fn without_protection_every_method_ends_at_the_optimum() {
 
 #[test]
 fn the_spent_total_is_the_budget_and_no_agent_spends_more() {
-    for entry in JOINT {
+    for entry in hidden() {
         let of =
             |loss: Arc<dyn Loss>| [Colluders::All, Colluders::AtMost(2)].map(|c| (loss.clone(), c));
         for (loss, colluders) in of(Arc::new(Logistic)).into_iter().chain(of(Arc::new(Squared))) {
@@ -152,7 +158,7 @@ fn no_row_moves_a_sum_farther_than_its_noise_is_for() {
         Arc::new(Squared),
     ];
     for loss in losses {
-        for entry in JOINT.iter().filter(|e| !e.smooth_loss || loss.smoothness().is_some()) {
+        for entry in hidden().filter(|e| !e.smooth_loss || loss.smoothness().is_some()) {
             for rows_per_person in [1, 3] {
                 let problem = problem(11, 3, 12, loss.clone());
                 let keys = Keys {
@@ -177,7 +183,7 @@ fn no_row_moves_a_sum_farther_than_its_noise_is_for() {
 #[test]
 fn any_kernel_and_any_number_of_threads_give_the_same_public_bits() {
     let problem = problem(21, 3, 5000, Arc::new(Logistic));
-    for entry in JOINT {
+    for entry in hidden() {
         let run = |level: Level, threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             let spec = spec(entry.name, &keys(2.0, Colluders::AtMost(1)));
@@ -268,7 +274,7 @@ fn a_regression_needs_a_budget_and_no_clip() {
         let simulation = ran(&spec(algorithm, keys), &problem, 7);
         error_or_infinity(&optimum, (0..5).map(|k| simulation.estimate(k)))
     };
-    for entry in JOINT {
+    for entry in hidden() {
         let keys = keys(8.0, Colluders::AtMost(1));
         let found = error(entry.name, &keys);
         let fixed = error(entry.name, &Keys { clip: Some(2.0 / 3.0), ..keys });

@@ -59,7 +59,10 @@ fn thousands_of_columns_have_a_certified_optimum() {
             let gap = found.certificate.duality_gap.unwrap();
             println!("{name}: {:?} {} {gap:e}", begun.elapsed(), found.objective);
             let size = problem.value(&vec![0.0; problem.dim()]);
-            assert!(gap < 1e-9 * found.objective + 1e-13 * size, "{name}: {gap:e}");
+            // At the edge of a cone fewer digits are left of a loss with kinks.
+            let edged = regularizer.is_grouped() && loss.smoothness().is_none();
+            let close = if edged { 1e-7 } else { 1e-9 };
+            assert!(gap < close * found.objective + 1e-13 * size, "{name}: {gap:e}");
         }
     }
 }

@@ -50,7 +50,7 @@ fn known() -> Vec<Contender> {
     });
     let sums = MECHANISMS.iter().filter(|entry| entry.only_sums);
     let joint = sums.flat_map(|mechanism| {
-        JOINT.iter().map(move |entry| Contender {
+        JOINT.iter().filter(|entry| !entry.plain_only).map(move |entry| Contender {
             label: entry.name.into(),
             algorithm: entry.name,
             mechanism,
