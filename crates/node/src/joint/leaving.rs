@@ -156,7 +156,7 @@ impl JointNode {
         self.losses.byes[position] = false;
         self.held[position] = held;
         if self.missed(position).is_empty() {
-            self.circle.peers[position].answered(now);
+            self.circle.peers[position].answered(1, now);
         }
     }
 

@@ -20,7 +20,7 @@ impl JointNode {
             }
             self.bundles[position].push(post.clone());
             self.circle.peers[position].spoke(now);
-            self.circle.peers[position].asked(now);
+            self.circle.peers[position].asked(0, now);
             self.circle.peers[position].progress(now);
         }
     }

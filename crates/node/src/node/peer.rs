@@ -45,8 +45,9 @@ pub struct Peer {
     next_send: Duration,
     interval: Duration,
     spoken: Duration,
-    /// When something new went to it that it is not known to have.
-    asked: Option<Duration>,
+    /// Something that went to it and that it is not known to have, by number, and when it went the
+    /// last time.
+    asked: Option<(u64, Duration)>,
     /// How long it takes until it says that it has something.
     trip: Duration,
 }
@@ -83,14 +84,15 @@ impl Peer {
     }
 
     /// Something new went to it.
-    pub(crate) fn asked(&mut self, now: Duration) {
-        self.asked.get_or_insert(now);
+    pub(crate) fn asked(&mut self, number: u64, now: Duration) {
+        self.asked.get_or_insert((number, now));
     }
 
-    /// It says that it has everything.
-    pub(crate) fn answered(&mut self, now: Duration) {
-        if let Some(asked) = self.asked.take() {
-            let trip = now.saturating_sub(asked).min(SLOWEST_RESEND);
+    /// It says that it misses this number, and has all before. The time is that since the last
+    /// repetition: a link that was down for a while is no slow one.
+    pub(crate) fn answered(&mut self, needs: u64, now: Duration) {
+        if let Some((_, sent)) = self.asked.take_if(|(number, _)| *number < needs) {
+            let trip = now.saturating_sub(sent).min(SLOWEST_RESEND);
             self.trip = if self.trip.is_zero() { trip } else { (3 * self.trip + trip) / 4 };
         }
     }
@@ -130,6 +132,7 @@ impl Peer {
 
     /// Something was repeated.
     pub(crate) fn repeated(&mut self, now: Duration) {
+        self.asked = self.asked.map(|(number, _)| (number, now));
         self.spoken = now;
         self.next_send = now + self.interval;
         self.interval = (self.interval * 2).min(SLOWEST_RESEND);

@@ -44,11 +44,7 @@ impl Node {
         peer.met = true;
         peer.round = frame.round;
         peer.needs = frame.needs;
-        let last = self.newest_round();
-        let peer = &mut self.circle.peers[position];
-        if peer.needs > last {
-            peer.answered(now);
-        }
+        peer.answered(frame.needs, now);
         match frame.body {
             Received::Note => {}
             Received::Vector { round, values: beta } => {

@@ -11,9 +11,10 @@ impl Node {
     pub(super) fn send_newest(&mut self, now: Duration) {
         for position in 0..self.circle.peers.len() {
             if let (None, Some(newest)) = (self.circle.peers[position].left, self.recent.back()) {
-                self.say(position, Body::vector(newest.clone()));
+                let (round, body) = (newest.round(), Body::vector(newest.clone()));
+                self.say(position, body);
                 self.circle.peers[position].spoke(now);
-                self.circle.peers[position].asked(now);
+                self.circle.peers[position].asked(round, now);
                 self.circle.peers[position].progress(now);
             }
         }
