@@ -190,11 +190,12 @@ fn alone(variable: &str, value: &str, terminal: bool) -> (Option<i32>, String) {
     let certs = ["certs", "--network", "net.toml", "--out", "certs", "--days", "1"];
     assert!(dzoa(dir, &certs).status.success());
     let agent = "agent --network net.toml --name a --certs certs --state state";
+    // In the foreground: else it signals its whole group, the agent twice.
     let args = format!("--signal=TERM 8 {} {agent}", env!("CARGO_BIN_EXE_dzoa-agent"));
     let mut command = Command::new(if terminal { "script" } else { "timeout" });
     match terminal {
         true => command.args(["-qec", &format!("timeout --foreground {args}"), "/dev/null"]),
-        false => command.arg("--preserve-status").args(args.split(' ')),
+        false => command.args(["--foreground", "--preserve-status"]).args(args.split(' ')),
     };
     command.env_remove("RUST_LOG").env_remove("NO_COLOR").env(variable, value);
     let output = command.current_dir(dir).stdin(std::process::Stdio::null()).output().unwrap();
